@@ -1,0 +1,85 @@
+# Every target sets up what it needs in .venv from hash-locked requirements, and ends non-zero on failure.
+# Nothing here installs system packages, except `make system-packages` (and `make test` under CI=true).
+SHELL       := /bin/sh
+MAKEFLAGS   += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+VENV        := .venv
+PY          := $(VENV)/bin/python
+DEMO_STAMP  := $(VENV)/.installed-demo
+DEV_STAMP   := $(VENV)/.installed-dev
+PACKAGES    := fieldkit valvey racky firmware_sim
+TYPED       := $(PACKAGES) $(wildcard bench tests)
+PYTEST      := $(PY) -m pytest
+SAMPLE      ?= 0
+
+.PHONY: help setup demo test unit wire test-long lint docs docs-check mutation lock system-packages clean
+.PHONY: mosquitto-under-ci
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+# A stamp per lock file: a second run costs one stat. The developer's set contains the demo's, in the same versions.
+$(PY):
+	@sh requirements/venv.sh create $(VENV)
+
+$(DEMO_STAMP): requirements/demo.txt pyproject.toml | $(PY)
+	@sh requirements/venv.sh install $(VENV) requirements/demo.txt
+	@touch $@
+
+$(DEV_STAMP): requirements/dev.txt pyproject.toml | $(PY)
+	@sh requirements/venv.sh install $(VENV) requirements/dev.txt
+	@touch $@ $(DEMO_STAMP)
+
+setup: $(DEV_STAMP) ## make .venv and install the locked requirements
+
+lock: ## compute requirements/*.txt anew (needs uv)
+	@sh requirements/lock.sh
+
+system-packages: ## install the Debian packages that tests can use (apt, needs root)
+	apt-get update
+	apt-get install -y --no-install-recommends mosquitto mosquitto-clients python3-venv
+
+# --- demo -------------------------------------------------------------------------------------------------------------
+DEMO_FLAGS = $(if $(filter-out 0,$(KEEP)),--keep) $(if $(ACT),--act $(ACT)) $(if $(SPEED),--speed $(SPEED)) \
+             $(if $(SEED),--seed $(SEED)) $(if $(MODE),--mode $(MODE)) $(if $(MQTT),--mqtt $(MQTT))
+
+demo: $(DEMO_STAMP) ## four racks, one leak, live: [KEEP=1] [ACT=1] [SPEED=n] [SEED=n] [MODE=constant_dp|fixed_speed|constant_flow] [MQTT=host:port]
+	@$(PY) -m bench.demo $(DEMO_FLAGS)
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+mosquitto-under-ci:
+	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null; then \
+	  $(MAKE) system-packages || echo 'mosquitto could not be installed: the tests that need it will say so'; fi
+
+test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure, on sockets, on a real broker
+	@$(PYTEST) tests -m 'not long' $(PYTEST_ARGS)
+
+unit: $(DEV_STAMP) ## the tests that open no socket to another process (< 30 s)
+	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PYTEST_ARGS)
+
+wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
+	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
+
+test-long: $(DEV_STAMP) mosquitto-under-ci ## the tests that take minutes
+	@$(PYTEST) tests -m long $(PYTEST_ARGS)
+
+lint: $(DEV_STAMP) ## format, lint, types, import contracts
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy $(TYPED)
+	@$(VENV)/bin/lint-imports
+
+docs: $(DEV_STAMP) ## write docs/generated anew from the code's tables
+	@$(PY) -m valvey draw
+
+docs-check: $(DEV_STAMP) ## fail when a generated page differs from the code
+	@$(PY) -m valvey draw --check
+
+mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
+	@$(PY) tests/mutation.py --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
+
+clean: ## remove what the targets made, .venv too
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
