@@ -1,0 +1,80 @@
+"""What a site may tune: set-points, times and the policy, checked by the configuration, never changed while running."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from valvey.core.policy import PolicyRule
+
+#: L/min per kW at a 10 K rise with PG25 at 40 °C (reference case PUB-01).
+LPM_PER_KW = 1.49
+
+
+@dataclass(frozen=True, slots=True)
+class TripTiming:
+    """Times of one safety function.
+
+    hold_s   how long a demand must last; 0.0 means "at once" and is written so in the file
+    blind_s  how long it may be without one believable vote before its blind action; None = never by time
+    """
+
+    hold_s: float
+    blind_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Set-points in their tags' units, and times in seconds. Defaults are the design's estimates (SAFETY.md)."""
+
+    rating_kw: float = 132.0
+    flow_nominal_lpm: float = 198.0
+    kv_rack: float = 12.5
+    supply_hh_kpa: float = 540.0
+    """PT-101 high-high: the relief valve PSV-101 less 10 %."""
+    static_ll_kpa: float = 30.0
+    return_hh_c: float = 65.0
+    return_h_c: float = 60.0
+    supply_hh_c: float = 50.0
+    supply_h_c: float = 47.0
+    flow_ll_fraction: float = 0.25
+    flow_l_fraction: float = 0.45
+    armed_load_fraction: float = 0.20
+    unloaded_fraction: float = 0.05
+    closed_flow_fraction: float = 0.05
+    stroke_101_s: float = 3.5
+    stroke_102_s: float = 3.5
+    flow_tau_s: float = 1.0
+    fcv_low_pct: float = 10.0
+    fcv_band_pct: float = 2.0
+    fcv_ramp_s: float = 120.0
+    fcv_stroke_s: float = 90.0
+    cool_delta_k: float = 3.0
+    cool_hold_s: float = 30.0
+    cool_overdue_s: float = 600.0
+    prove_flow_fraction: float = 0.90
+    prove_hold_s: float = 5.0
+    prove_overdue_s: float = 300.0
+    unload_overdue_s: float = 600.0
+    planned_flow_wait_s: float = 30.0
+    adopt_s: float = 3.0
+    late_s: float = 2.0
+    restart_window_s: float = 600.0
+    settled_flowing_s: float = 60.0
+    write_alarm_s: float = 2.0
+    write_dark_s: float = 6.0
+    permit_off_volt_s: float = 10.0
+    dead_volt: float = 10.0
+    dead_load_fraction: float = 0.02
+    bypass_max_s: float = 4 * 3600.0
+    bypasses_at_once: int = 1
+    coordinator: bool = False
+    """Whether a loop coordinator is configured; opening work then needs its grant."""
+    timing: Mapping[str, TripTiming] = field(default_factory=dict)
+    """By row key of ``trips.TRIPS``; a row without an entry uses its own times."""
+    policy: tuple[PolicyRule, ...] = ()
+    trip_sources: frozenset[str] = frozenset({"coordinator"})
+    """Roles whose ``dark`` and ``isolate`` with ``trip: true`` act as a trip (SIF-10)."""
+    max_age_s: Mapping[str, float] = field(default_factory=dict)
+    """By tag: older than this is stale. max(3 periods of its lane, 0.5 s)."""
+    link_of: Mapping[str, str] = field(default_factory=dict)
+    """By tag: the bus it is read from."""
+    default_max_age_s: float = 0.5

@@ -1,0 +1,168 @@
+"""Memory: all that one scan hands to the next, and all of it survives a restart.
+
+Times ending in ``_s`` are boot-time seconds (they go on counting while suspended, and start again with a new
+boot); ``boot_id`` says which boot they belong to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fieldkit.alarm import AlarmState
+from valvey.core.chart import State, Step
+from valvey.core.verdict import Timer
+
+FORMAT = 1
+
+
+class Effect(StrEnum):
+    """What a trip does. NONE latches and tells only."""
+
+    NONE = "NONE"
+    DARK = "DARK"
+    ISOLATE = "ISOLATE"
+    ESD = "ESD"
+
+
+class Inventory(StrEnum):
+    """How much coolant the rack holds, as far as is known."""
+
+    FULL = "full"
+    PART = "part"
+    EMPTY = "empty"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Latch:
+    """A trip that stands until a person resets it.
+
+    sif     what must be named in the reset: ``SIF-4``, ``OPEN_LOST``, ``ADOPTED`` …
+    row     the row of the trip table, where it differs: ``SIF-4/low``
+    at_s    when it latched;  sample_s  the sample time of its evidence (orders the first-out)
+    tag, value, limit, held_s  the evidence
+    """
+
+    sif: str
+    row: str
+    effect: Effect
+    at_s: float
+    sample_s: float
+    tag: str = ""
+    value: float | None = None
+    limit: float | None = None
+    held_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """An administrative lock: forbids opening, filling and a rise of the permit."""
+
+    owner: str
+    why: str
+    since_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bypass:
+    """A bounded bypass of one SIF or detector."""
+
+    name: str
+    by: str
+    why: str
+    since_s: float
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An accepted request whose end is still to come: ends in ``goal`` states."""
+
+    id: str
+    client: str
+    request: str
+    goal: tuple[State, ...]
+    since_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer once given to a request id; the same id gets the same answer and no second act."""
+
+    id: str
+    status: str
+    code: str
+    reason: str
+    allow: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """How often a tag has been seen good since STARTUP began (adoption needs two samples)."""
+
+    at_s: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The rack as Valvey knows it. See the module docstring for times."""
+
+    format: int = FORMAT
+    boot_id: str = ""
+    state: State = State.STARTUP
+    step: Step = Step.ADOPT
+    since_s: float = 0.0
+    step_since_s: float = 0.0
+    now_s: float = 0.0
+    state_seq: int = 0
+    was: State | None = None
+    """State before the last STARTUP; None when it could not be read."""
+    readable: bool = True
+    """Whether this start could read its memory."""
+    armed: bool = False
+    armed_since_s: float = 0.0
+    timers: Mapping[str, Timer] = field(default_factory=dict)
+    latches: tuple[Latch, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    bypasses: tuple[Bypass, ...] = ()
+    inventory: Inventory = Inventory.UNKNOWN
+    tested: bool = False
+    liquid: bool = False
+    """The present isolation was caused by liquid: the return valve does not wait for the flow to stop."""
+    emergency: bool = False
+    """The present isolation was a trip, not planned work."""
+    isolate_wanted: bool = False
+    """COOLDOWN goes on to ISOLATING by its steps."""
+    fcv_pct: float = 0.0
+    """The position that Throttle.KEEP asks of FCV-101."""
+    fcv_from_pct: float = 0.0
+    """Where the ramp of COOLDOWN began."""
+    shut_since_s: float | None = None
+    """Since when XV-101 and XV-102 have both been demanded shut."""
+    supply_shut_since_s: float | None = None
+    """Since when XV-101 has been demanded shut."""
+    permit_off_since_s: float | None = None
+    """Since when the permit has been demanded off."""
+    steady_since_s: float | None = None
+    """Since when the condition that ends the present step has held."""
+    header_ref_kpa: tuple[float, float] | None = None
+    """(PT-101, PT-201) when the valves had to be shut; SIF-9 watches whether the rack still follows the header."""
+    sightings: Mapping[str, Sighting] = field(default_factory=dict)
+    starts_s: tuple[float, ...] = ()
+    """Times of recent starts that 60 s of FLOWING have not made good."""
+    power_cap: tuple[str, ...] = ()
+    """Rows that ask for a power cap now."""
+    evidence_s: Mapping[str, float] = field(default_factory=dict)
+    """Tray leak flags from IT: until when each counts as wet."""
+    grant: str | None = None
+    answered: tuple[Answered, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    alarms: Mapping[str, AlarmState] = field(default_factory=dict)
+
+    def latched(self, sif: str) -> bool:
+        return any(latch.sif == sif for latch in self.latches)
+
+    def has(self, *effects: Effect) -> bool:
+        """Whether a latch of one of these classes stands."""
+        return any(latch.effect in effects for latch in self.latches)
