@@ -12,9 +12,10 @@ DEV_STAMP   := $(VENV)/.installed-dev
 PACKAGES    := fieldkit valvey racky firmware_sim
 TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
+RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
-.PHONY: help setup demo test unit wire test-long lint docs docs-check mutation lock system-packages clean
+.PHONY: help setup demo test unit wire test-long lint types docs docs-check check-config mutation lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -72,11 +73,17 @@ lint: $(DEV_STAMP) ## format, lint, types, import contracts
 	@$(VENV)/bin/mypy $(TYPED)
 	@$(VENV)/bin/lint-imports
 
+types: $(DEV_STAMP) ## mypy --strict over sources, tests and bench
+	@$(VENV)/bin/mypy $(TYPED)
+
 docs: $(DEV_STAMP) ## write docs/generated anew from the code's tables
 	@$(PY) -m valvey draw
 
 docs-check: $(DEV_STAMP) ## fail when a generated page differs from the code
 	@$(PY) -m valvey draw --check
+
+check-config: $(DEV_STAMP) ## check the configuration files that are shipped
+	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
 
 mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
 	@$(PY) tests/mutation.py --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))

@@ -1,0 +1,38 @@
+"""What every test gets: a clock that moves only when told, and no task left running behind it."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from fieldkit.clock import SteppedClock, settle
+
+
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest_asyncio.fixture
+async def fail_on_stray_task() -> AsyncIterator[None]:
+    """Fail a test that ends while a task it started still runs: in a daemon that is a leak."""
+    yield
+    await settle()  # a task that was cancelled but not awaited may end in peace
+    stray = sorted(task.get_name() + " " + repr(task.get_coro()) for task in _others())
+    for task in _others():
+        task.cancel()
+    if stray:
+        pytest.fail("tasks still running at the end of the test: " + "; ".join(stray))
+
+
+def _others() -> set[asyncio.Task[object]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Guard every coroutine test: the guard is set up first, so it looks after all other fixtures have ended."""
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
+            item.fixturenames.insert(0, "fail_on_stray_task")
