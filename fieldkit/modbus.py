@@ -1,0 +1,317 @@
+"""Modbus TCP: the only place that knows pymodbus.
+
+pymodbus 3.16 connects, numbers and sends; what it does not check is checked here. Left alone it returns success for
+a reply with fewer registers than asked, a write whose echo differs, transaction id 0 or another function code; it
+throws away half a frame at each send (so that the rest of a late reply is read as a header); it waits a whole
+timeout for a peer that has closed; and it keeps a silent connection for ever.
+"""
+
+import asyncio
+import logging
+import socket
+import struct
+from collections.abc import Sequence
+
+from pymodbus.client import AsyncModbusTcpClient
+from pymodbus.exceptions import ModbusIOException
+from pymodbus.framer import FramerSocket
+from pymodbus.pdu import DecodePDU, ModbusPDU, bit_message, register_message
+
+from fieldkit.backoff import Backoff
+from fieldkit.bus import EXCEPTION_NAMES, LinkCounters, LinkError, Turn
+from fieldkit.frames import Frame, ReplyStream
+from fieldkit.reading import Reason
+
+# One line per failed request would fill a disk; every failure reaches the caller as a LinkError and a counter.
+logging.getLogger("pymodbus").setLevel(logging.CRITICAL)
+
+_READS: dict[str, type[ModbusPDU]] = {
+    "coil": bit_message.ReadCoilsRequest,
+    "discrete": bit_message.ReadDiscreteInputsRequest,
+    "holding": register_message.ReadHoldingRegistersRequest,
+    "input": register_message.ReadInputRegistersRequest,
+}
+_BIT_TABLES = frozenset({"coil", "discrete"})
+_GATEWAY_SAYS_NOBODY = frozenset({10, 11})
+_RECONNECT_FLOOR_S = 0.25
+_GATEWAY_SILENT_S = 10.0
+
+
+class _Reply(ModbusPDU):
+    """A reply that pymodbus carries without looking into it."""
+
+    def __init__(self, frame: Frame, unit: int, tid: int) -> None:
+        super().__init__(dev_id=unit, transaction_id=tid)
+        self.frame = frame
+
+
+class _Framer(FramerSocket):
+    """pymodbus' framer with the reading of the stream replaced.
+
+    pymodbus forgets its buffer at each send; taking all bytes at once leaves it nothing to forget.
+    """
+
+    def __init__(self, stream: ReplyStream) -> None:
+        super().__init__(DecodePDU(is_server=False))
+        self._stream = stream
+
+    def encode(self, payload: bytes, device_id: int, tid: int) -> bytes:
+        self._stream.sent()
+        return super().encode(payload, device_id, tid)
+
+    def handleFrame(self, data: bytes, exp_devid: int, exp_tid: int) -> tuple[int, ModbusPDU | None]:  # ruff: ignore[invalid-function-name]
+        frame = self._stream.feed(data, exp_tid)
+        if frame is None and self._stream.broken:
+            frame = Frame(exp_devid, 0, b"")  # ends the wait; the link looks at ``broken`` first
+        return len(data), None if frame is None else _Reply(frame, exp_devid, exp_tid)
+
+
+class TcpLink:
+    """One Modbus TCP connection, made when needed and remade for ever; one request in flight, writes first.
+
+    name                   device or gateway, as people know it
+    timeout_s              for a connection attempt and for a reply; nothing is repeated after a timeout
+    reconnect_cap_s        longest wait between attempts: 1 s in the fast lane, 10 s elsewhere (floor 0.25 s, jitter)
+    silent_s               no unit answering for so long makes a new connection; default max(1 s, 4 timeouts)
+    min_gap_s, settle_s    quiet time between requests; time after connecting in which requests are refused
+    ignore_transaction_id  for devices that garble it: ids are not compared, any timeout closes the connection
+    ignore_unit            for the only device of a connection, when it answers with another unit id
+    """
+
+    def __init__(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float,
+        reconnect_cap_s: float = 10.0,
+        silent_s: float | None = None,
+        min_gap_s: float = 0.0,
+        settle_s: float = 0.0,
+        ignore_transaction_id: bool = False,
+        ignore_unit: bool = False,
+    ) -> None:
+        self.name = name
+        self.counters = LinkCounters()
+        self._host, self._port = host, port
+        self._timeout_s = timeout_s
+        self._backoff = Backoff(_RECONNECT_FLOOR_S, reconnect_cap_s)
+        self._silent_s = silent_s if silent_s is not None else max(1.0, 4 * timeout_s)
+        self._min_gap_s, self._settle_s = min_gap_s, settle_s
+        self._any_id, self._any_unit = ignore_transaction_id, ignore_unit
+        self._turn = Turn()
+        self._client: AsyncModbusTcpClient | None = None
+        self._stream = ReplyStream(any_id=ignore_transaction_id)
+        self._in_flight = False
+        self._connected_s = self._last_good_s = self._last_sent_s = 0.0
+        self._productive = False
+        self._alive: set[int] = set()
+        self._down_because = "not connected yet"
+
+    @property
+    def connected(self) -> bool:
+        return self._client is not None and self._client.connected
+
+    async def read(self, unit: int, table: str, address: int, count: int) -> bytes:
+        """Return ``count`` registers as 2·count big-endian bytes, or bits packed as on the wire (first = bit 0)."""
+        request = _READS[table](dev_id=unit, address=address, count=count)
+        data = await self._ask(request, count, is_read=True)
+        size = (count + 7) // 8 if table in _BIT_TABLES else 2 * count
+        if len(data) != size + 1 or data[0] != size:
+            self.counters.short_replies += 1
+            got = f"{len(data) - 1} bytes announced as {data[0]}" if data else "nothing"
+            raise self._error(Reason.SHORT_REPLY, request, count, f"asked for {size} bytes, got {got}")
+        return data[1:]
+
+    async def write(self, unit: int, table: str, address: int, words: Sequence[int], *, multiple: bool = False) -> None:
+        """Write registers or coils in one request (functions 6 and 5 for a single one unless ``multiple``)."""
+        count = len(words)
+        single = count == 1 and not multiple
+        request: ModbusPDU
+        if table == "holding":
+            kind: type[ModbusPDU] = (
+                register_message.WriteSingleRegisterRequest
+                if single
+                else register_message.WriteMultipleRegistersRequest
+            )
+            request = kind(dev_id=unit, address=address, registers=list(words))
+            echo = struct.pack(">HH", address, words[0] if single else count)
+        elif table == "coil":
+            kind = bit_message.WriteSingleCoilRequest if single else bit_message.WriteMultipleCoilsRequest
+            request = kind(dev_id=unit, address=address, bits=[bool(w) for w in words])
+            echo = struct.pack(">HH", address, (0xFF00 if words[0] else 0) if single else count)
+        else:
+            raise ValueError(f"{self.name}: table {table!r} cannot be written; allowed: holding, coil")
+        data = await self._ask(request, count, is_read=False)
+        if data != echo:
+            self.counters.wrong_echoes += 1
+            raise self._error(Reason.ECHO, request, count, f"echo {data.hex(' ')} instead of {echo.hex(' ')}")
+
+    async def connect(self) -> None:
+        """Connect now if need be, so that the first request finds a warm path. Raises LinkError."""
+        await self._turn.take(first=False)
+        try:
+            await self._ensure_connected()
+        finally:
+            self._turn.give()
+
+    async def close(self) -> None:
+        """Close the connection after the request in flight; a later request connects again."""
+        await self._turn.take(first=False)
+        self._drop("closed here")
+        self._turn.give()
+
+    async def _ask(self, request: ModbusPDU, count: int, *, is_read: bool) -> bytes:
+        """Send, and return what follows the function code of the reply that answers exactly this request."""
+        await self._turn.take(first=not is_read)
+        try:
+            reply = await self._exchange(request, count, once_more=is_read)
+        finally:
+            self._turn.give()
+            self.counters.late_replies, self.counters.stray_frames = self._stream.late, self._stream.stray
+        now_s = asyncio.get_running_loop().time()
+        if self._stream.broken:
+            because = self._stream.broken
+            self.counters.bad_frames += 1
+            self._drop(because)
+            raise self._error(Reason.SHORT_REPLY, request, count, because)
+        unit, function, data = reply
+        if (function & 0x7F) != request.function_code or (unit != request.dev_id and not self._any_unit):
+            self.counters.wrong_ids += 1
+            cause = f"answered by unit {unit} with function {function & 0x7F}"
+            raise self._error(Reason.WRONG_ID, request, count, cause)
+        if function & 0x80:
+            self.counters.exceptions += 1
+            code = data[0] if data else 0
+            if code not in _GATEWAY_SAYS_NOBODY:
+                self._note_good(request.dev_id, now_s)
+            elif now_s - max(self._last_good_s, self._connected_s) >= _GATEWAY_SILENT_S:
+                self._drop(f"the gateway reached no unit for {_GATEWAY_SILENT_S:g} s")
+            cause = f"exception {code} ({EXCEPTION_NAMES.get(code, 'not in the standard')})"
+            raise self._error(Reason.EXCEPTION, request, count, cause, code)
+        self._note_good(request.dev_id, now_s)
+        self.counters.good += 1
+        return data
+
+    async def _exchange(self, request: ModbusPDU, count: int, *, once_more: bool) -> Frame:
+        loop = asyncio.get_running_loop()
+        if self._min_gap_s and (wait_s := self._last_sent_s + self._min_gap_s - loop.time()) > 0.0:
+            await asyncio.sleep(wait_s)
+        client = await self._ensure_connected(request, count)
+        self.counters.requests += 1
+        self._in_flight = True
+        try:
+            reply = await client.execute(no_response_expected=False, request=request)
+        except ModbusIOException:
+            raise self._given_up(request, count) from None
+        except asyncio.CancelledError:
+            self._stream.owed.add(request.transaction_id)
+            raise
+        except ConnectionError as error:
+            # An idle or one-request device closed: a read may be asked again at once; a write may have been done.
+            if once_more and self._productive:
+                return await self._exchange(request, count, once_more=False)
+            raise self._error(Reason.LINK_DOWN, request, count, f"connection closed: {error}") from None
+        finally:
+            self._in_flight = False
+            self._last_sent_s = loop.time()
+        if not isinstance(reply, _Reply):
+            raise TypeError(f"pymodbus returned {reply!r}, which did not come through our framer")
+        return reply.frame
+
+    async def _ensure_connected(self, request: ModbusPDU | None = None, count: int = 0) -> AsyncModbusTcpClient:
+        client = self._client
+        if client is not None and (not client.connected or self._stream.broken):
+            self._drop(self._stream.broken or "closed by the device")
+            client = None
+        if client is None:
+            client = await self._open(request, count)
+        if self._settle_s:
+            left_s = self._connected_s + self._settle_s - asyncio.get_running_loop().time()
+            if left_s > 0.0:
+                raise self._error(
+                    Reason.LINK_DOWN, request, count, f"connected; {left_s:.1f} s more of quiet asked for"
+                )
+        return client
+
+    async def _open(self, request: ModbusPDU | None, count: int) -> AsyncModbusTcpClient:
+        loop = asyncio.get_running_loop()
+        if (wait_s := self._backoff.left_s(loop.time())) > 0.0:
+            cause = f"not connected ({self._down_because}), next attempt in {wait_s:.2f} s"
+            raise self._error(Reason.LINK_DOWN, request, count, cause)
+        client = AsyncModbusTcpClient(
+            self._host,
+            port=self._port,
+            timeout=self._timeout_s,
+            retries=0,
+            reconnect_delay=0,
+            trace_connect=self._noted,
+        )
+        client.set_max_no_responses(2**31)  # this class alone decides when a silent connection ends
+        self._stream.restart()
+        client.ctx.framer = _Framer(self._stream)
+        try:
+            # client.connect() would hide why it failed
+            await asyncio.wait_for(client.ctx.call_create(), self._timeout_s)
+        except (OSError, TimeoutError) as error:
+            client.close()
+            self.counters.connect_failures += 1
+            self._down_because = str(error) or f"no answer to the connection attempt in {self._timeout_s:g} s"
+            self._backoff.failed(loop.time())
+            raise self._error(Reason.LINK_DOWN, request, count, self._down_because) from None
+        client.ctx.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.counters.connects += 1
+        self._client, self._connected_s, self._productive = client, loop.time(), False
+        return client
+
+    def _noted(self, up: bool) -> None:
+        """Told by pymodbus: a request in flight on a closed connection fails now, not at its timeout."""
+        client = self._client
+        if not up and self._in_flight and client is not None and not client.ctx.response_future.done():
+            client.ctx.response_future.set_exception(ConnectionResetError("by the device"))
+
+    def _given_up(self, request: ModbusPDU, count: int) -> LinkError:
+        """Account for a request without an answer; a connection on which nobody answers is rebuilt."""
+        now_s = asyncio.get_running_loop().time()
+        refused = self._stream.refused
+        self._stream.owed.add(request.transaction_id)
+        self._alive.discard(request.dev_id)
+        silent_s = now_s - max(self._last_good_s, self._connected_s)
+        if self._any_id or (not self._alive and silent_s >= self._silent_s):
+            self._drop(f"silent for {silent_s:.1f} s")
+        if refused:
+            self.counters.wrong_ids += 1
+            return self._error(Reason.WRONG_ID, request, count, refused)
+        self.counters.timeouts += 1
+        return self._error(Reason.TIMEOUT, request, count, f"no answer in {self._timeout_s:g} s")
+
+    def _note_good(self, unit: int, now_s: float) -> None:
+        self._last_good_s = now_s
+        self._productive = True
+        self._backoff.succeeded()
+        self._alive.add(unit)
+
+    def _drop(self, because: str) -> None:
+        """Close for good; the next attempt waits unless this connection had been of use."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        transport = client.ctx.transport
+        client.close()
+        if (abort := getattr(transport, "abort", None)) is not None:
+            abort()  # do not wait for a silent peer to take what was not sent
+        self.counters.disconnects += 1
+        self._down_because = because
+        if not self._productive:
+            self._backoff.failed(asyncio.get_running_loop().time())
+
+    def _error(
+        self, reason: Reason, request: ModbusPDU | None, count: int, cause: str, code: int | None = None
+    ) -> LinkError:
+        if request is None:
+            return LinkError(reason, f"{self.name} ({self._host}:{self._port}): {cause}", code)
+        what = f"function {request.function_code}, address {request.address}, count {count}"
+        return LinkError(
+            reason, f"{self.name} ({self._host}:{self._port}) unit {request.dev_id}: {what}: {cause}", code
+        )
