@@ -59,6 +59,7 @@ class Refusal:
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """Return the one of ``names`` most like ``word``, None when none is like it."""
-    found = get_close_matches(word, sorted(names), n=1, cutoff=0.6)
-    return found[0] if found else None
+    """Return the one of ``names`` most like ``word``, capital letters aside; None when none is like it."""
+    folded = {name.casefold(): name for name in sorted(names, reverse=True)}
+    found = get_close_matches(word.casefold(), sorted(folded), n=1, cutoff=0.6)
+    return folded[found[0]] if found else None

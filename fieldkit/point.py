@@ -59,6 +59,7 @@ LIMITS: dict[PointType, tuple[int, int]] = {
     PointType.S32: (-0x8000_0000, 0x7FFF_FFFF),
 }
 """Least and most raw value of each integer type."""
+MOST_F32 = 3.4028234e38
 _NUMBERS = frozenset(LIMITS) | {PointType.F32}
 _TWO_WORDS = frozenset({PointType.U32, PointType.S32, PointType.F32})
 _NUMBERED = {Table.INPUT: 30000, Table.HOLDING: 40000, Table.DISCRETE: 10000}
@@ -217,4 +218,6 @@ class Point(Model):
             wide = max(most, 2 ** (16 * self.words) - 1)
             if wrong := [s for s in self.sentinels if isinstance(s, float) or not least <= s <= wide]:
                 out.append(f"sentinels {wrong} are no raw {self.type}: allowed {least}..{wide}")
+        elif wrong := [s for s in self.sentinels if abs(s) > MOST_F32]:
+            out.append(f"sentinels {wrong} are no raw f32: allowed up to {MOST_F32:g}")
         return out
