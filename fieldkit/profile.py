@@ -35,8 +35,8 @@ class Output(Model):
     """The watchdog that takes it back; null when it holds its last command for ever."""
     read_back: Name | None
     """The point that shows what was really done, null when there is none."""
-    safe: float
-    """The command, in the point's unit, that the device falls to or holds at power-up."""
+    safe: float | None
+    """The command, in the point's unit, that the device falls to and starts with; null when its maker does not say."""
 
 
 class Identity(Model):

@@ -34,6 +34,7 @@ class Unit(StrEnum):
     FOOT = "ft"
     LITRE = "L"
     RPM = "rpm"
+    HERTZ = "Hz"
     MICROAMPERE = "uA"
     NONE = "-"
 
@@ -75,6 +76,7 @@ _SCALES: dict[Unit, _Scale] = {
     Unit.FOOT:         _Scale("length", 0.3048),
     Unit.LITRE:        _Scale("volume", 1.0),
     Unit.RPM:          _Scale("speed", 1.0),
+    Unit.HERTZ:        _Scale("frequency", 1.0),
     Unit.NONE:         _Scale("number", 1.0),
 }
 # fmt: on
