@@ -17,9 +17,9 @@ from pymodbus.exceptions import ModbusIOException
 from pymodbus.framer import FramerSocket
 from pymodbus.pdu import DecodePDU, ModbusPDU, bit_message, register_message
 
-from fieldkit.backoff import Backoff
 from fieldkit.bus import EXCEPTION_NAMES, LinkCounters, LinkError, Turn
 from fieldkit.frames import Frame, ReplyStream
+from fieldkit.health import LinkHealth
 from fieldkit.reading import Reason
 
 # One line per failed request would fill a disk; every failure reaches the caller as a LinkError and a counter.
@@ -33,8 +33,6 @@ _READS: dict[str, type[ModbusPDU]] = {
 }
 _BIT_TABLES = frozenset({"coil", "discrete"})
 _GATEWAY_SAYS_NOBODY = frozenset({10, 11})
-_RECONNECT_FLOOR_S = 0.25
-_GATEWAY_SILENT_S = 10.0
 
 
 class _Reply(ModbusPDU):
@@ -46,10 +44,7 @@ class _Reply(ModbusPDU):
 
 
 class _Framer(FramerSocket):
-    """pymodbus' framer with the reading of the stream replaced.
-
-    pymodbus forgets its buffer at each send; taking all bytes at once leaves it nothing to forget.
-    """
+    """pymodbus' framer, reading replaced: taking all bytes at once leaves pymodbus none to forget at a send."""
 
     def __init__(self, stream: ReplyStream) -> None:
         super().__init__(DecodePDU(is_server=False))
@@ -96,17 +91,14 @@ class TcpLink:
         self.counters = LinkCounters()
         self._host, self._port = host, port
         self._timeout_s = timeout_s
-        self._backoff = Backoff(_RECONNECT_FLOOR_S, reconnect_cap_s)
-        self._silent_s = silent_s if silent_s is not None else max(1.0, 4 * timeout_s)
+        self._health = LinkHealth(silent_s if silent_s is not None else max(1.0, 4 * timeout_s), reconnect_cap_s)
         self._min_gap_s, self._settle_s = min_gap_s, settle_s
         self._any_id, self._any_unit = ignore_transaction_id, ignore_unit
         self._turn = Turn()
         self._client: AsyncModbusTcpClient | None = None
         self._stream = ReplyStream(any_id=ignore_transaction_id)
         self._in_flight = False
-        self._connected_s = self._last_good_s = self._last_sent_s = 0.0
-        self._productive = False
-        self._alive: set[int] = set()
+        self._connected_s = self._last_sent_s = 0.0
         self._down_because = "not connected yet"
 
     @property
@@ -171,8 +163,7 @@ class TcpLink:
             self._turn.give()
             self.counters.late_replies, self.counters.stray_frames = self._stream.late, self._stream.stray
         now_s = asyncio.get_running_loop().time()
-        if self._stream.broken:
-            because = self._stream.broken
+        if because := self._stream.broken:
             self.counters.bad_frames += 1
             self._drop(because)
             raise self._error(Reason.SHORT_REPLY, request, count, because)
@@ -185,12 +176,12 @@ class TcpLink:
             self.counters.exceptions += 1
             code = data[0] if data else 0
             if code not in _GATEWAY_SAYS_NOBODY:
-                self._note_good(request.dev_id, now_s)
-            elif now_s - max(self._last_good_s, self._connected_s) >= _GATEWAY_SILENT_S:
-                self._drop(f"the gateway reached no unit for {_GATEWAY_SILENT_S:g} s")
+                self._health.answered(request.dev_id, now_s)
+            elif because := self._health.nobody_there(now_s):
+                self._drop(because)
             cause = f"exception {code} ({EXCEPTION_NAMES.get(code, 'not in the standard')})"
             raise self._error(Reason.EXCEPTION, request, count, cause, code)
-        self._note_good(request.dev_id, now_s)
+        self._health.answered(request.dev_id, now_s)
         self.counters.good += 1
         return data
 
@@ -210,7 +201,7 @@ class TcpLink:
             raise
         except ConnectionError as error:
             # An idle or one-request device closed: a read may be asked again at once; a write may have been done.
-            if once_more and self._productive:
+            if once_more and self._health.productive:
                 return await self._exchange(request, count, once_more=False)
             raise self._error(Reason.LINK_DOWN, request, count, f"connection closed: {error}") from None
         finally:
@@ -230,14 +221,12 @@ class TcpLink:
         if self._settle_s:
             left_s = self._connected_s + self._settle_s - asyncio.get_running_loop().time()
             if left_s > 0.0:
-                raise self._error(
-                    Reason.LINK_DOWN, request, count, f"connected; {left_s:.1f} s more of quiet asked for"
-                )
+                raise self._error(Reason.LINK_DOWN, request, count, f"connected; settles for {left_s:.1f} s more")
         return client
 
     async def _open(self, request: ModbusPDU | None, count: int) -> AsyncModbusTcpClient:
         loop = asyncio.get_running_loop()
-        if (wait_s := self._backoff.left_s(loop.time())) > 0.0:
+        if (wait_s := self._health.backoff.left_s(loop.time())) > 0.0:
             cause = f"not connected ({self._down_because}), next attempt in {wait_s:.2f} s"
             raise self._error(Reason.LINK_DOWN, request, count, cause)
         client = AsyncModbusTcpClient(
@@ -258,11 +247,12 @@ class TcpLink:
             client.close()
             self.counters.connect_failures += 1
             self._down_because = str(error) or f"no answer to the connection attempt in {self._timeout_s:g} s"
-            self._backoff.failed(loop.time())
+            self._health.backoff.failed(loop.time())
             raise self._error(Reason.LINK_DOWN, request, count, self._down_because) from None
         client.ctx.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.counters.connects += 1
-        self._client, self._connected_s, self._productive = client, loop.time(), False
+        self._client, self._connected_s = client, loop.time()
+        self._health.connected(self._connected_s)
         return client
 
     def _noted(self, up: bool) -> None:
@@ -276,21 +266,14 @@ class TcpLink:
         now_s = asyncio.get_running_loop().time()
         refused = self._stream.refused
         self._stream.owed.add(request.transaction_id)
-        self._alive.discard(request.dev_id)
-        silent_s = now_s - max(self._last_good_s, self._connected_s)
-        if self._any_id or (not self._alive and silent_s >= self._silent_s):
-            self._drop(f"silent for {silent_s:.1f} s")
+        because = self._health.unanswered(request.dev_id, now_s)
+        if because or self._any_id:
+            self._drop(because or "ids are not compared, so a late reply could not be told")
         if refused:
             self.counters.wrong_ids += 1
             return self._error(Reason.WRONG_ID, request, count, refused)
         self.counters.timeouts += 1
         return self._error(Reason.TIMEOUT, request, count, f"no answer in {self._timeout_s:g} s")
-
-    def _note_good(self, unit: int, now_s: float) -> None:
-        self._last_good_s = now_s
-        self._productive = True
-        self._backoff.succeeded()
-        self._alive.add(unit)
 
     def _drop(self, because: str) -> None:
         """Close for good; the next attempt waits unless this connection had been of use."""
@@ -303,8 +286,7 @@ class TcpLink:
             abort()  # do not wait for a silent peer to take what was not sent
         self.counters.disconnects += 1
         self._down_because = because
-        if not self._productive:
-            self._backoff.failed(asyncio.get_running_loop().time())
+        self._health.disconnected(asyncio.get_running_loop().time())
 
     def _error(
         self, reason: Reason, request: ModbusPDU | None, count: int, cause: str, code: int | None = None

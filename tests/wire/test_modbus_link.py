@@ -429,7 +429,7 @@ async def test_requests_wait_for_the_gap_and_are_refused_while_the_device_settle
                 await link.read(1, "input", n, 1)
             assert time.monotonic() - started_s >= 0.09
         async with link_to(device, settle_s=0.1) as link:
-            assert "s more of quiet" in (await refused(link)).text
+            assert "settles for" in (await refused(link)).text
             await asyncio.sleep(0.12)
             assert words(await link.read(1, "input", 10, 2)) == [10, 11]
 
