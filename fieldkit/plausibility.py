@@ -1,19 +1,19 @@
 """Values that came over the wire whole and in range, and still cannot be true.
 
-Three filters, each pure, its state a small value that the caller keeps:
+- An impossible step is UNCERTAIN until two of the three samples after it confirm it.
+- A value outside its normal band is UNCERTAIN in the first polls after a reconnect, where devices tell start values.
 
-- an impossible step is UNCERTAIN until two of the three samples after it confirm it;
-- a value outside its normal band is UNCERTAIN in the first polls after a reconnect, where devices tell start values;
-- a heartbeat that stands still makes all points of its device BAD: something repeats an old copy.
-
+Pure but for the one class that keeps the states; a heartbeat that stands still is ``fieldkit.pulse``'s matter.
 Contacts and leak inputs have no rule and pass untouched: they act at once.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from fieldkit.reading import Quality, Reading, Reason, bad
+from fieldkit.point import PointType
+from fieldkit.profile import Profile
+from fieldkit.reading import Quality, Reading, Reason
 
 SETTLING_POLLS: Final = 3
 """Polls after a reconnect in which a value outside its normal band is not yet believed."""
@@ -22,9 +22,6 @@ LEAST_INTERVAL_S: Final = 0.25
 CONFIRMATIONS: Final = 2
 CONFIRM_WITHIN: Final = 3
 """An impossible step is believed once 2 of the 3 samples after it agree with it."""
-STUCK_POLLS: Final = 3
-STUCK_S: Final = 0.5
-"""A heartbeat is frozen after this many polls and this long without a change, whichever is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,68 +57,44 @@ class PointState(NamedTuple):
     left: int = 0
 
 
-class HeartState(NamedTuple):
-    """What is remembered of a heartbeat: its last value, when that came, and the polls since without a change."""
-
-    value: float | None = None
-    changed_s: float = 0.0
-    polled_s: float = float("-inf")
-    unchanged: int = 0
+_new = PointState._make
+FRESH: Final = PointState()
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceState:
-    """What is remembered of one device: its heart and its points that have a rule, by tag."""
+class Plausibility:
+    """The filters of many tags, each with its state; called with every decoded reading, in the order of time."""
 
-    heart: HeartState = field(default_factory=HeartState)
-    points: Mapping[str, PointState] = field(default_factory=dict)
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        """Take the rules by tag; tags without one pass untouched."""
+        self._rules = dict(rules)
+        self._states = dict.fromkeys(self._rules, FRESH)
+
+    def __call__(self, reading: Reading) -> Reading:
+        """Return ``reading``, made UNCERTAIN where it cannot be believed yet."""
+        rule = self._rules.get(reading.tag)
+        if rule is None:
+            return reading
+        self._states[reading.tag], judged = judge(rule, self._states[reading.tag], reading)
+        return judged
+
+    def reconnected(self) -> None:
+        """Take note that the devices were away: their next values are looked at with care."""
+        for tag, state in self._states.items():
+            self._states[tag] = state._replace(settling=SETTLING_POLLS)
 
 
-def judge_device(
-    rules: Mapping[str, Rule], heartbeat: str | None, state: DeviceState, readings: Iterable[Reading]
-) -> tuple[DeviceState, list[Reading]]:
-    """Return the device's next state and its readings of one poll, each as far as it may be believed.
+def rules_of(profile: Profile, tags: Mapping[str, str], norms: Mapping[str, tuple[float, float]]) -> dict[str, Rule]:
+    """Return the rules of ``tags`` (tag to point of ``profile``): the profile's rates, the site's normal bands.
 
-    rules      by tag; tags without one pass untouched
-    heartbeat  tag that must move, None when the device has none
-    readings   of this device only, any lane; one without the heartbeat is judged by its last verdict
+    Contacts, leak inputs and points with neither get none.
     """
-    out = list(readings)
-    heart = state.heart
-    if heartbeat is not None:
-        for reading in out:
-            if reading.tag == heartbeat:
-                heart = beat(heart, reading)
-        if frozen(heart):
-            judged = [r if r.value is None else bad(r.tag, r.unit, r.at_s, Reason.STUCK) for r in out]
-            return DeviceState(heart, state.points), judged
-    points = dict(state.points)
-    for index, reading in enumerate(out):
-        tag = reading.tag
-        rule = rules.get(tag)
-        if rule is not None:
-            points[tag], out[index] = judge(rule, points.get(tag, FRESH), reading)
-    return DeviceState(heart, points), out
-
-
-def reconnected(state: DeviceState) -> DeviceState:
-    """Return ``state`` as it is to be after the device was away: values unproven, heartbeat unknown."""
-    points = {tag: point._replace(settling=SETTLING_POLLS) for tag, point in state.points.items()}
-    return DeviceState(HeartState(), points)
-
-
-def beat(state: HeartState, reading: Reading) -> HeartState:
-    """Return the heart after one poll of the heartbeat. A reading that is not GOOD is no beat and no stand-still."""
-    if reading.value is None or reading.quality is not Quality.GOOD or reading.at_s <= state.polled_s:
-        return state
-    if reading.value != state.value:
-        return HeartState(reading.value, reading.at_s, reading.at_s)
-    return state._replace(polled_s=reading.at_s, unchanged=state.unchanged + 1)
-
-
-def frozen(state: HeartState) -> bool:
-    """Tell whether the heartbeat stands still."""
-    return state.unchanged >= STUCK_POLLS and state.polled_s - state.changed_s >= STUCK_S
+    out: dict[str, Rule] = {}
+    for tag, name in tags.items():
+        point = profile.points[name]
+        norm = norms.get(tag)
+        if point.type is not PointType.BIT and (point.max_rate is not None or norm is not None):
+            out[tag] = Rule(point.max_rate, norm)
+    return out
 
 
 def judge(rule: Rule, state: PointState, reading: Reading) -> tuple[PointState, Reading]:
@@ -179,7 +152,3 @@ def _agrees(believed: float, doubt: float, value: float, step: float) -> bool:
 
 def _doubted(reading: Reading, reason: Reason) -> Reading:
     return replace(reading, quality=Quality.UNCERTAIN, reason=reason)
-
-
-_new = PointState._make
-FRESH: Final = PointState()
