@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fieldkit.bus import Bus, LinkError
 from fieldkit.clock import Clock
+from fieldkit.plausibility import Plausibility, rules_of
 from fieldkit.point import Point, PointType, Table
 from fieldkit.profile import Profile
 from fieldkit.pulse import Pulse
@@ -25,8 +26,6 @@ DORMANT_AFTER = 10
 _SILENT = frozenset({Reason.TIMEOUT, Reason.WRONG_ID})
 _LANES = ("fast", "normal", "slow")
 
-Judge = Callable[[Reading], Reading]
-"""Looks at each decoded reading (its rate, its stillness) and may return it with a worse quality."""
 Notice = Callable[[str, str], None]
 """Called with the device's name and what changed, once per change of state, never once per failure."""
 
@@ -61,7 +60,7 @@ class Device:
 
     tags       tag → (point of the profile, lane); ``readings`` gets every one of them, NEVER_READ at first
     write_bus  the connection for writes and their read-back; None = the one for reads
-    judge      see ``Judge``; None = readings stand as decoded
+    norms      tag → normal band in its unit, for the first polls after a reconnect (``fieldkit.plausibility``)
     notice     see ``Notice``
     probe_s    time between attempts while the device is dormant: 1 s where a trip waits for it, more behind a gateway
     """
@@ -77,7 +76,7 @@ class Device:
         clock: Clock,
         *,
         write_bus: Bus | None = None,
-        judge: Judge | None = None,
+        norms: Mapping[str, tuple[float, float]] | None = None,
         notice: Notice | None = None,
         probe_s: float = 1.0,
     ) -> None:
@@ -88,12 +87,14 @@ class Device:
         self.last_error = "never read"
         self.dormant = False
         self._bus, self._write_bus = bus, write_bus if write_bus is not None else bus
-        self._readings, self._clock, self._judge, self._notice = readings, clock, judge, notice
+        self._readings, self._clock, self._notice = readings, clock, notice
         self._probe_s, self._next_probe_s = probe_s, 0.0
-        self._silent_in_a_row = 0
+        self._silent_in_a_row, self._lost = 0, False
         self._pulse, self.frozen = Pulse(), False
         self._lanes: dict[str, list[_Group]] = {lane: [] for lane in _LANES}
         wanted = [want(profile, tag, point, lane) for tag, (point, lane) in tags.items()]
+        places = {tag: point for tag, (point, _) in tags.items()}
+        self._judge = Plausibility(rules_of(profile, places, norms if norms is not None else {}))
         self._pulse_tag = f"{name}/heartbeat"
         if wanted and profile.heartbeat is not None:
             quickest = min((w.lane for w in wanted), key=_LANES.index)
@@ -193,12 +194,15 @@ class Device:
             self._failed(group, groups, error)
             return False
         now_s = self._clock.now_s()
+        if self._lost:
+            self._lost = False
+            self._judge.reconnected()
         readings = group.decoder.decode(data, now_s)
         if group.pulse_at is not None:
             self._beat(self._pulse.note(readings[group.pulse_at]))
         if self.frozen:
             readings = group.decoder.bad(now_s, Reason.STUCK)
-        elif self._judge is not None:
+        else:
             readings = [self._judge(reading) for reading in readings]
         self._publish(readings)
         self._succeeded(group)
@@ -231,12 +235,13 @@ class Device:
         if not group.failing:
             group.failing = True
             self._tell(error.text)
+        self._lost = self._lost or error.reason is Reason.LINK_DOWN
         if error.reason in _SILENT:
             self._silent_in_a_row += 1
             if self._silent_in_a_row >= DORMANT_AFTER:
                 self._next_probe_s = self._clock.now_s() + self._probe_s
                 if not self.dormant:
-                    self.dormant = True
+                    self.dormant = self._lost = True
                     self._tell(f"dormant: probed every {self._probe_s:g} s")
         elif error.reason is not Reason.LINK_DOWN:
             self._silent_in_a_row = 0

@@ -192,13 +192,28 @@ async def test_quick_polls_within_one_beat_are_no_frozen_heart() -> None:
     assert not rig.device.frozen
 
 
-async def test_the_judge_sees_every_reading_and_may_make_it_worse() -> None:
-    def doubt(reading: Reading) -> Reading:
-        return Reading(reading.tag, reading.value, reading.unit, Quality.UNCERTAIN, reading.at_s, Reason.RATE)
+async def test_an_impossible_step_is_doubted_and_after_a_reconnect_a_start_value_too() -> None:
+    described = profile(points={"flow": word(Table.INPUT, 0, max_rate=10.0)})
+    clock, bus, readings = SteppedClock(), PaperBus({("input", 0): 100}), dict[str, Reading]()
+    norms = {"FT-1": (50.0, 200.0)}
+    device = Device("bench", 1, described, bus, {"FT-1": ("flow", "fast")}, readings, clock, norms=norms)
 
-    rig = Rig(judge=doubt)
-    await rig.device.poll("fast")
-    assert rig.readings["FT-1"].quality is Quality.UNCERTAIN
+    async def polled(value: int) -> tuple[Quality, Reason | None]:
+        bus.registers["input", 0] = value
+        await clock.advance(1.0)
+        await device.poll("fast")
+        return readings["FT-1"].quality, readings["FT-1"].reason
+
+    for _ in range(5):
+        assert await polled(100) == (Quality.GOOD, None)
+    assert await polled(150) == (Quality.UNCERTAIN, Reason.RATE)
+    assert await polled(100) == (Quality.GOOD, None)
+    for _ in range(5):
+        await polled(100)
+    bus.fail[None] = LinkError(Reason.LINK_DOWN, "pulled")
+    assert await polled(100) == (Quality.BAD, Reason.LINK_DOWN)
+    bus.fail.clear()
+    assert await polled(0) == (Quality.UNCERTAIN, Reason.RANGE)
 
 
 async def test_a_write_is_one_request_read_back_on_its_own_connection() -> None:
