@@ -300,6 +300,12 @@ def _openings(loop: Loop, solution: Solution) -> tuple[list[tuple[float, float, 
     return lost, loop.leak_header * math.sqrt(max(solution.supply_bar[0], 0.0))
 
 
+def _towards(
+    old: tuple[float, float, float], new: tuple[float, float, float], weight: float
+) -> tuple[float, float, float]:
+    return old[0] + weight * (new[0] - old[0]), old[1] + weight * (new[1] - old[1]), old[2] + weight * (new[2] - old[2])
+
+
 def solve(loop: Loop, drive: Drive, curve: Curve, start: Solution | None = None, rounds: int = 100) -> Solution:
     """Solve the network.
 
@@ -349,8 +355,5 @@ def solve(loop: Loop, drive: Drive, curve: Curve, start: Solution | None = None,
         if gap > 0.7 * last_gap:
             weight = max(0.5 * weight, 0.05)
         last_gap = gap
-        lost = [
-            tuple(o + weight * (n - o) for n, o in zip(ns, os, strict=True))
-            for ns, os in zip(new_lost, lost, strict=True)
-        ]  # type: ignore[misc]
+        lost = [_towards(o, n, weight) for n, o in zip(new_lost, lost, strict=True)]
         header_leak += weight * (new_header - header_leak)

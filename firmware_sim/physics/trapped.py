@@ -154,12 +154,10 @@ def _level_m(liquid_l: float, space: Space) -> float:
 def _rising_root(function: Callable[[float], float], start: float, lowest: float) -> float:
     """Root of a rising function: brackets from ``start``, then false position with Illinois' halving."""
     a, fa = start, function(start)
-    if fa == 0.0:
-        return a
     step = 1e-4 if fa < 0.0 else -1e-4
     b = max(lowest, a + step)
     fb = function(b)
-    while fa * fb > 0.0:
+    while fa * fb > 0.0:  # a start on the root leaves at once: 0
         if b <= lowest or b > 1e4:
             return b
         a, fa = b, fb
@@ -167,7 +165,7 @@ def _rising_root(function: Callable[[float], float], start: float, lowest: float
         b = max(lowest, b + step)
         fb = function(b)
     for _ in range(60):
-        if abs(b - a) < 1e-9 or fb == 0.0:
+        if abs(b - a) < 1e-9 or abs(fb) < 1e-12:
             break
         c = b - fb * (b - a) / (fb - fa)
         fc = function(c)
@@ -176,6 +174,4 @@ def _rising_root(function: Callable[[float], float], start: float, lowest: float
         else:
             fa *= 0.5
         b, fb = c, fc
-        if abs(fb) < 1e-12:
-            break
     return b
