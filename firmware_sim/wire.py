@@ -135,7 +135,7 @@ class Connection(asyncio.Protocol):
         self.dead = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # ruff: ignore[S101] - what asyncio hands to a TCP protocol
+        assert isinstance(transport, asyncio.Transport)  # ruff: ignore[assert] - what asyncio hands to a TCP protocol
         endpoint = self._endpoint
         if not endpoint.admits():
             endpoint.counters.turned_away += 1

@@ -7,13 +7,10 @@ that never run backwards. It owns no socket and no clock.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from firmware_sim.parts.registers import Answer, DeviceMap, Image, Row, Table
+from firmware_sim.parts.registers import Answer, DeviceMap, Image, Table
 
 HEARTBEAT_PERIOD_S = 0.010
 IDENTITY_ADDRESS = 900
-
-# Rows common to all devices of the reference family (docs/devices/reference_devices.md, "Common to all").
-COMMON_ROWS: tuple[Row, ...] = ()
 
 
 class Fact(NamedTuple):
@@ -74,6 +71,10 @@ class Firmware:
     def write_coils(self, address: int, values: Sequence[bool], now_s: float) -> Answer:
         """The same for coils."""
         return Answer.ILLEGAL_ADDRESS
+
+    @property
+    def has_facts(self) -> bool:
+        return bool(self._facts)
 
     def take_facts(self) -> list[Fact]:
         facts, self._facts = self._facts, []

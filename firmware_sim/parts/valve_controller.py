@@ -78,6 +78,13 @@ class ValveController(Firmware):
         """Stand as if a controller had written until now: five commands (XV-101..104, XS-101) and both expiries full."""
         self.write_registers(0, [*map(int, commands[:4]), round(fcv_pct * 100)], now_s)
         self.write_registers(XS, [int(commands[XS_101])], now_s)
+        self.writes = 0
+        self.input.set_u16(7, 0)
+
+    def rearm(self, now_s: float) -> None:
+        """Fill both expiries, as the writes of a controller do."""
+        self._valves_due_s = now_s + self.holding.get_u16(VALVE_EXPIRY) / 10
+        self._permit_due_s = now_s + self.holding.get_u16(PERMIT_EXPIRY) / 10
 
     # -- the wire -------------------------------------------------------------------------------------------------
 

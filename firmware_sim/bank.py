@@ -1,0 +1,264 @@
+"""The whole bench in stepped time: the plant, every rack's devices, the CDU's controller, and the faults in force.
+
+Nothing here waits or listens. ``advance`` moves everything by simulated seconds; the bench calls it in real time and
+a test or a soak calls it as fast as it likes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from firmware_sim.bench_config import BenchConfig
+from firmware_sim.fault_book import Fault, FaultBook
+from firmware_sim.parts.cdu import CduController, CduMode, CduTruth
+from firmware_sim.parts.channel import Channel
+from firmware_sim.parts.firmware import Firmware
+from firmware_sim.parts.noise import Noise, seed_of
+from firmware_sim.plant import Plant
+from firmware_sim.plant_config import CduMode as PlantMode
+from firmware_sim.plant_config import Start
+from firmware_sim.rig import Rig
+from firmware_sim.spill import PLACES
+from firmware_sim.stamps import StampKind, Stamps
+from firmware_sim.wire import Endpoint
+
+MAX_STEP_S = 0.020  # limit switches, wiring and expiries resolve to this or better
+INSTRUMENT_STEPS = 2  # transmitters, panel and meters: every second step
+_EPSILON_S = 1e-9
+
+
+@dataclass(slots=True)
+class Watch:
+    """A limit on a measured value whose crossing is stamped."""
+
+    rig: Rig
+    name: str
+    channel: Channel
+    below: float | None
+    above: float | None
+    crossed: bool = False
+
+    def step(self) -> bool:
+        """True when the value crossed, one way or the other."""
+        shown = self.channel.shown
+        crossed = (self.below is not None and shown < self.below) or (self.above is not None and shown > self.above)
+        changed, self.crossed = crossed != self.crossed, crossed
+        return changed
+
+
+class Bank:
+    """A plant with its devices.
+
+    rigs       rack -> its devices
+    endpoints  ``r01/valve_controller`` … ``cdu`` -> the device's wire (listening or not)
+    stamps     what changed and what was written, and when
+    """
+
+    def __init__(self, config: BenchConfig, clock_ns: Callable[[], int] | None = None) -> None:
+        self.config = config
+        self.plant = Plant(config.plant_config(), config.seed)
+        self.stamps = Stamps(clock_ns or (lambda: round(self.now_s * 1e9)))
+        self.wire_now_s: Callable[[], float] = lambda: self.plant.now_s
+        self.rigs = {name: Rig(name, rack, seed_of(config.seed, name)) for name, rack in self.plant.racks.items()}
+        self.cdu = CduController("CDU-1", config.seed)
+        self.endpoints: dict[str, Endpoint] = {}
+        for name, rig in self.rigs.items():
+            for device, firmware in rig.devices().items():
+                self._add_endpoint(f"{name}/{device}", firmware)
+        self._add_endpoint("cdu", self.cdu)
+        self._endpoints = tuple(self.endpoints.values())
+        self.book = FaultBook(self)
+        self.mode_before_fault = CduMode.CONSTANT_DP
+        self._steps = 0
+        self._watches: list[Watch] = []
+        self._show_set_points()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Stand in the initial state, as if a controller had just left, with the transmitters settled."""
+        for rack in self.config.racks:
+            rig = self.rigs[rack.name]
+            rig.load_kw = rack.load_kw
+            rig.step_valves(self.now_s, 0.0)
+            if rack.start is Start.FLOWING:
+                rig.valves.hand_over((True, True, False, False, True), rig.plant.fcv.position * 100, self.now_s)
+        self._show()
+        for endpoint in self._endpoints:
+            endpoint.firmware.take_facts()  # the state at the start is not news
+
+    def _add_endpoint(self, name: str, firmware: Firmware) -> None:
+        noise = Noise(seed_of(self.config.seed, f"wire {name}"))
+        self.endpoints[name] = Endpoint(name, firmware, self._wire_now, self._on_write, noise)
+
+    def _wire_now(self) -> float:
+        return max(self.wire_now_s(), self.plant.now_s)
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now_s(self) -> float:
+        return self.plant.now_s
+
+    def advance(self, dt_s: float) -> None:
+        """Move everything by ``dt_s`` simulated seconds, in equal steps of at most 20 ms."""
+        steps = max(1, ceil((dt_s - _EPSILON_S) / MAX_STEP_S))
+        for _ in range(steps):
+            self._step(dt_s / steps)
+
+    def _step(self, dt_s: float) -> None:
+        rigs = self.rigs.values()
+        for rig in rigs:
+            rig.drive(dt_s)
+        self.plant.advance(dt_s)
+        now_s = self.plant.now_s
+        if now_s < self.config.attended_s:
+            self._attend(now_s)
+        self._steps += 1
+        sump_high = self.plant.cdu.sump_high
+        instruments = self._steps % INSTRUMENT_STEPS == 0
+        for rig in rigs:
+            rig.step_valves(now_s, dt_s, sump_high)
+            if instruments:
+                rig.step_instruments(now_s, dt_s * INSTRUMENT_STEPS)
+        if instruments:
+            self._step_cdu(dt_s * INSTRUMENT_STEPS)
+        self.book.step()
+        self.collect()
+        for watch in self._watches:
+            if watch.step():
+                self._stamp(watch.rig.name, watch.name, float(watch.crossed))
+
+    def refresh(self) -> None:
+        """Let the registers show now what was just changed by hand."""
+        self._show()
+        self.collect()
+
+    def _show(self) -> None:
+        for rig in self.rigs.values():
+            rig.step_valves(self.now_s, 0.0, self.plant.cdu.sump_high)
+            rig.step_instruments(self.now_s, 0.0)
+        self._step_cdu(0.0)
+
+    def _attend(self, now_s: float) -> None:
+        """Until a controller takes over, keep the expiries from running out (as the controller before it did)."""
+        for rig in self.rigs.values():
+            if rig.valves.writes == 0:
+                rig.valves.rearm(now_s)
+
+    # -- the wire ---------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Stamp what the firmwares noted since the last time."""
+        for endpoint in self._endpoints:
+            if endpoint.firmware.has_facts:
+                self._stamp_facts(endpoint, self.stamps.clock_ns())
+
+    def _stamp_facts(self, endpoint: Endpoint, at_ns: int) -> None:
+        rack, _, device = endpoint.name.rpartition("/")
+        for what, value in endpoint.firmware.take_facts():
+            kind = StampKind.COMMAND if what.endswith(" command") else StampKind.REGISTER
+            self.stamps.add(kind, rack, device, what, value, self._wire_now(), at_ns)
+
+    def _on_write(self, endpoint: Endpoint, address: int, values: tuple[int, ...], arrived_ns: int) -> None:
+        rack, _, device = endpoint.name.rpartition("/")
+        now_s = self._wire_now()
+        self.stamps.add(StampKind.WRITE, rack, device, str(address), values[0], now_s, arrived_ns, values)
+        self._stamp_facts(endpoint, arrived_ns)
+        if endpoint.firmware is self.cdu and self.cdu.take_request():
+            self._take_set_points()
+
+    def note_fault(self, fault: Fault, value: float) -> None:
+        """Show a fault's begin or end in the registers at once, and stamp both."""
+        self.refresh()
+        what = " ".join(part for part in (fault.kind.name, fault.tag, fault.place) if part)
+        self.stamps.add(StampKind.FAULT, fault.rack or "", fault.device or "", what, value, self.now_s)
+
+    # -- finding things -----------------------------------------------------------------------------------------------------
+
+    def channels(self, rack: str | None) -> dict[str, Channel]:
+        """Tag -> channel of a rack, or of the CDU for None; empty for an unknown rack."""
+        if rack is None:
+            return self.cdu.channels
+        rig = self.rigs.get(rack)
+        return {tag: channel for tag, _, channel in rig.channels()} if rig else {}
+
+    def devices_of(self, rack: str | None) -> list[str]:
+        return ["cdu"] if rack is None else list(self.rigs[rack].devices())
+
+    def endpoint_name(self, rack: str | None, device: str | None, tag: str | None) -> str | None:
+        """The endpoint of a device, or of the device that carries ``tag``; None when there is none."""
+        if device is None and tag is not None:
+            device = self._carrier(rack, tag)
+        if rack is None:
+            return "cdu" if device in {None, "cdu"} else None
+        name = f"{rack}/{device}"
+        return name if name in self.endpoints else None
+
+    def _carrier(self, rack: str | None, tag: str) -> str | None:
+        if rack is None:
+            return "cdu" if tag in self.cdu.channels else None
+        if tag.startswith("LD"):
+            return "leak_panel"
+        for known, device, _ in self.rigs[rack].channels():
+            if known == tag:
+                return device
+        return "valve_controller" if tag.startswith(("X", "Z", "H", "L", "F")) else None
+
+    def endpoint_of(self, fault: Fault) -> Endpoint:
+        name = self.endpoint_name(fault.rack, fault.device, fault.tag)
+        if name is None:
+            raise KeyError(f"no device for {fault}")
+        return self.endpoints[name]
+
+    def watch(self, rack: str, tag: str, below: float | None, above: float | None) -> str:
+        """Stamp from now on when a measured value falls below or rises above a limit; returns the stamp's ``what``."""
+        name = f"{tag} < {below:g}" if below is not None else f"{tag} > {above:g}" if above is not None else tag
+        self._watches.append(Watch(self.rigs[rack], name, self.channels(rack)[tag], below, above))
+        return name
+
+    def _stamp(self, rack: str, what: str, value: float) -> None:
+        self.stamps.add(StampKind.REGISTER, rack, "", what, value, self.now_s)
+
+    # -- the plant -------------------------------------------------------------------------------------------------------
+
+    def leak_places(self, rack: str | None) -> tuple[str, ...]:
+        return ("header", "cdu") if rack is None else tuple(PLACES)
+
+    def set_leak_mm(self, rack: str | None, place: str, hole_mm: float) -> None:
+        """Bore or close a hole."""
+        leaks = self.plant.cdu.leak_mm if rack is None else self.plant.racks[rack].leak_mm
+        leaks[place] = hole_mm
+
+    def cdu_mode(self) -> CduMode:
+        return CduMode[self.plant.cdu.mode.name]
+
+    def set_cdu_mode(self, mode: CduMode) -> None:
+        """Change what the CDU holds, at its own panel."""
+        self.plant.cdu.mode = PlantMode[mode.name]
+        self._show_set_points()
+
+    def _show_set_points(self) -> None:
+        cdu = self.plant.cdu
+        self.cdu.show_set_points(self.cdu_mode(), cdu.dp_setpoint_kpa, cdu.flow_setpoint_lpm, cdu.speed_setpoint_pct)
+
+    def _take_set_points(self) -> None:
+        cdu = self.plant.cdu
+        mode, cdu.dp_setpoint_kpa, cdu.flow_setpoint_lpm, cdu.speed_setpoint_pct = self.cdu.set_points()
+        cdu.mode = PlantMode[mode.name]
+
+    def _step_cdu(self, dt_s: float) -> None:
+        cdu = self.plant.cdu
+        speeds = (*cdu.pump_speed_pct, 0.0)
+        self.cdu.step(
+            CduTruth(
+                (cdu.p_supply_kpa, cdu.p_return_kpa, cdu.flow_lpm, cdu.t_supply_c, cdu.t_return_c, cdu.level_pct),
+                (speeds[0], speeds[1]),
+                cdu.pump_kw,
+                cdu.makeup_lpm,
+                any(cdu.pump_tripped),
+                cdu.wet["LDT-201"],
+                self.cdu_mode(),
+            ),
+            self.now_s,
+            dt_s,
+        )

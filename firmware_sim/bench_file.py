@@ -1,0 +1,91 @@
+"""A bench as a YAML file; configs/bench.yaml is an example."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from fieldkit.yamlfile import check, load
+from firmware_sim.bench_config import MAX_RACKS, MAX_SPEED, BenchConfig, RackSetting, sizes_of
+from firmware_sim.plant_config import CduConfig, CduMode, RackConfig, Start
+
+_STRICT = ConfigDict(frozen=True, extra="forbid")
+Kilowatts = Annotated[float, Field(ge=0, le=1000)]
+
+
+class RackRow(BaseModel):
+    """One rack; loaded as rated unless told otherwise."""
+
+    model_config = _STRICT
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
+    rated_kw: Annotated[float, Field(gt=0, le=1000)] = 132.0
+    load_kw: Kilowatts | None = None
+    start: Start = Start.FLOWING
+    plant: dict[str, float] = {}
+
+    @field_validator("plant")
+    @classmethod
+    def _known(cls, plant: dict[str, float]) -> dict[str, float]:
+        return _only(plant, sizes_of(RackConfig))
+
+    def setting(self) -> RackSetting:
+        load_kw = self.rated_kw if self.load_kw is None else self.load_kw
+        return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant)
+
+
+class BenchFile(BaseModel):
+    """The whole file; ``bench_config.BenchConfig`` says what each key means."""
+
+    model_config = _STRICT
+
+    simulated: Literal[True] = True
+    racks: Annotated[tuple[RackRow, ...], Field(min_length=1, max_length=MAX_RACKS)]
+    seed: Annotated[int, Field(ge=0)] = 1
+    mode: CduMode = CduMode.CONSTANT_DP
+    speed: Annotated[float, Field(gt=0, le=MAX_SPEED)] = 1.0
+    tick_s: Annotated[float, Field(ge=0.002, le=0.05)] = 0.01
+    attended_s: Annotated[float, Field(ge=0)] = 30.0
+    kv_segment: Annotated[float, Field(gt=0)] = 300.0
+    cdu: dict[str, float] = {}
+    host: str = "127.0.0.1"
+    base_port: Annotated[int, Field(ge=0, le=65000)] = 0
+    control_port: Annotated[int, Field(ge=0, le=65535)] = 0
+
+    @field_validator("cdu")
+    @classmethod
+    def _known(cls, cdu: dict[str, float]) -> dict[str, float]:
+        return _only(cdu, sizes_of(CduConfig))
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [rack.name for rack in self.racks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"racks need different names, not {', '.join(names)}")
+        return self
+
+    def config(self) -> BenchConfig:
+        return BenchConfig(
+            racks=tuple(rack.setting() for rack in self.racks),
+            seed=self.seed,
+            mode=self.mode,
+            speed=self.speed,
+            tick_s=self.tick_s,
+            attended_s=self.attended_s,
+            kv_segment=self.kv_segment,
+            cdu=self.cdu,
+            host=self.host,
+            base_port=self.base_port,
+            control_port=self.control_port,
+        )
+
+
+def _only(sizes: dict[str, float], known: frozenset[str]) -> dict[str, float]:
+    if unknown := set(sizes) - known:
+        raise ValueError(f"no size {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
+    return sizes
+
+
+def load_bench(path: Path) -> BenchConfig:
+    """Read a bench file. Raises ConfigError naming every fault with its line."""
+    return check(load(path), BenchFile).config()
