@@ -1,11 +1,12 @@
 """The last door before the bus: a whitelist, ignorant of intentions, written "only if".
 
 Everything that Valvey may ever write is named here. What is not named, or not allowed in the present state and
-the field's present position, does not pass; its de-energised value, which every state allows, goes instead.
+the field's present position, does not pass: its de-energised value goes instead, or nothing at all.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from valvey.core.chart import State
 
@@ -60,45 +61,62 @@ class Evidence:
 
 _S = State
 _OPENING_WORK = frozenset({_S.OPENING, _S.FILLING, _S.TESTING})
-_OPEN_STATES = frozenset({_S.OPENING, _S.FLOWING, _S.UNLOADING, _S.COOLDOWN, _S.ISOLATING, _S.FILLING, _S.TESTING})
+_HOLD_STATES = frozenset({_S.FLOWING, _S.UNLOADING, _S.COOLDOWN})
+_OPEN_STATES = _OPENING_WORK | _HOLD_STATES | {_S.ISOLATING}
 _PERMIT_STATES = frozenset({_S.FLOWING, _S.UNLOADING})
-_THROTTLE_STATES = frozenset({_S.OPENING, _S.FLOWING, _S.UNLOADING, _S.COOLDOWN})
-#: Longest age of an acknowledged valve write at which the permit is still refreshed (SAFETY §2: the permit never outlives the valves).
+_THROTTLE_STATES = _HOLD_STATES | {_S.OPENING}
+#: Longest age of an acknowledged valve write at which the permit is still refreshed: it never outlives the valves.
 PERMIT_REFRESH_S = 2.0
 #: FILLING may throttle to at most this opening (make-up rate).
 FILLING_MAX_PCT = 12.0
 
 
-def _isolation_valve(tag: str, state: State, field: Evidence) -> bool:
-    """XV-101/102 are energised only with the drain proven shut, and raised only by opening work without a lock."""
-    if state not in _OPEN_STATES or field.shut.get("XV-103") is False:
-        return False
-    if field.coil.get(tag) is True:
-        return True
-    return state in _OPENING_WORK and not field.locked and field.shut.get("XV-103") is True
+class Admission(StrEnum):
+    """PASS: write it. SAFE: write the de-energised value instead. WITHHOLD: write nothing, let the expiry decide."""
+
+    PASS = "pass"  # ruff: ignore[hardcoded-password-string] - not a password
+    SAFE = "safe"
+    WITHHOLD = "withhold"
 
 
-def _permit(_tag: str, state: State, field: Evidence) -> bool:
-    """XS-101 is energised only in service, raised only on entry, and refreshed only behind acknowledged valve writes."""
-    age_s = field.valves_acknowledged_s
-    if state not in _PERMIT_STATES or age_s is None or age_s >= PERMIT_REFRESH_S:
-        return False
-    if field.coil.get("XS-101") is True:
-        return True
-    return state is _S.FLOWING and field.entering and not field.locked
+def _isolation_valve(tag: str, state: State, field: Evidence) -> Admission:
+    """XV-101/102: held while read back energised; raised only by opening work, unlocked, with the drain proven shut.
+
+    A coil that cannot be read back is neither raised nor dropped in service: nothing is written, SIF-8 counts.
+    """
+    coil = field.coil.get(tag)
+    if coil is True and state in _OPEN_STATES:
+        return Admission.PASS
+    if state in _OPENING_WORK and not field.locked and field.shut.get("XV-103") is True:
+        return Admission.PASS
+    return Admission.WITHHOLD if coil is None and state in _HOLD_STATES else Admission.SAFE
 
 
-def _drain(_tag: str, state: State, field: Evidence) -> bool:
-    """XV-103 is energised only in DRAINING with both isolation valves proven shut."""
-    return state is _S.DRAINING and field.shut.get("XV-101") is True and field.shut.get("XV-102") is True
+def _permit(tag: str, state: State, field: Evidence) -> Admission:
+    """XS-101: refreshed only in service behind acknowledged valve writes; raised only by the entry into FLOWING."""
+    age_s, coil = field.valves_acknowledged_s, field.coil.get(tag)
+    if state not in _PERMIT_STATES:
+        return Admission.SAFE
+    if age_s is None or age_s >= PERMIT_REFRESH_S:
+        return Admission.WITHHOLD
+    if coil is True or (state is _S.FLOWING and field.entering and not field.locked):
+        return Admission.PASS
+    return Admission.WITHHOLD if coil is None else Admission.SAFE
 
 
-def _vent(_tag: str, state: State, _field: Evidence) -> bool:
-    """XV-104 is energised only while draining or filling."""
-    return state in {_S.DRAINING, _S.FILLING}
+def _drain(_tag: str, state: State, field: Evidence) -> Admission:
+    """XV-103: only in DRAINING with both isolation valves proven shut."""
+    proven = field.shut.get("XV-101") is True and field.shut.get("XV-102") is True
+    return Admission.PASS if state is _S.DRAINING and proven else Admission.SAFE
 
 
-_ENERGISE: dict[str, Callable[[str, State, Evidence], bool]] = {
+def _vent(_tag: str, state: State, _field: Evidence) -> Admission:
+    """XV-104: only while draining or filling."""
+    return Admission.PASS if state in {_S.DRAINING, _S.FILLING} else Admission.SAFE
+
+
+#: Every contact that Valvey may ever energise, and the rule that lets it.
+ENERGISE: dict[str, Callable[[str, State, Evidence], Admission]] = {
     "XS-101": _permit,
     "XV-101": _isolation_valve,
     "XV-102": _isolation_valve,
@@ -107,31 +125,30 @@ _ENERGISE: dict[str, Callable[[str, State, Evidence], bool]] = {
 }
 
 
-def admit(tag: str, value: float, state: State, field: Evidence) -> bool:
-    """Whether ``value`` may be written to ``tag`` in ``state``. A tag that is not listed never may."""
+def admit(tag: str, value: float, state: State, field: Evidence) -> Admission:
+    """Judge one write. A tag that is not listed, or a value that no output has, never passes."""
+    if state is _S.STARTUP:
+        return Admission.WITHHOLD
     if tag == "FCV-101":
-        if state in _THROTTLE_STATES:
-            return 0.0 <= value <= 100.0
-        return value == 0.0 or (state is _S.FILLING and 0.0 <= value <= FILLING_MAX_PCT)
-    energise = _ENERGISE.get(tag)
-    if energise is None or state is _S.STARTUP:
-        return False
-    return value == 0.0 or (value == 1.0 and energise(tag, state, field))
+        top_pct = 100.0 if state in _THROTTLE_STATES else FILLING_MAX_PCT if state is _S.FILLING else 0.0
+        return Admission.PASS if 0.0 <= value <= top_pct else Admission.SAFE
+    if tag not in ENERGISE or value not in {0.0, 1.0}:
+        return Admission.WITHHOLD
+    return ENERGISE[tag](tag, state, field) if value else Admission.PASS
 
 
-def pass_through(outputs: Outputs, state: State, field: Evidence) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Return what may be written, by tag, and which demands were refused (written de-energised instead).
+def pass_through(outputs: Outputs, state: State, field: Evidence) -> tuple[dict[str, float], dict[str, Admission]]:
+    """Return what may be written, by tag, and what was not passed as demanded, with the gate's answer.
 
-    Nothing at all is returned for STARTUP or a disarmed rack.
+    The valve outputs are one write block: when one of them is withheld, so is the block. That happens only in
+    states that hold both valves open, so no closing demand ever waits for it.
     """
-    writes: dict[str, float] = {}
-    refused: list[str] = []
-    if outputs == NO_WRITE or state is _S.STARTUP:
-        return writes, ()
-    for tag, value in outputs.items():
-        if value is None or not admit(tag, value, state, field):
-            refused.append(tag)
-            writes[tag] = 0.0
-        else:
-            writes[tag] = value
-    return writes, tuple(refused)
+    demands = {tag: value for tag, value in outputs.items() if value is not None}
+    answers = {tag: admit(tag, value, state, field) for tag, value in demands.items()}
+    stopped: dict[str, Admission] = {tag: answer for tag, answer in answers.items() if answer is not Admission.PASS}
+    writes = {tag: value if answers[tag] is Admission.PASS else 0.0 for tag, value in demands.items()}
+    if answers.get("XS-101") is Admission.WITHHOLD:
+        del writes["XS-101"]
+    if Admission.WITHHOLD in {answer for tag, answer in answers.items() if tag != "XS-101"}:
+        writes = {tag: value for tag, value in writes.items() if tag == "XS-101"}
+    return writes, stopped

@@ -66,6 +66,8 @@ class Limits:
     dead_load_fraction: float = 0.02
     bypass_max_s: float = 4 * 3600.0
     bypasses_at_once: int = 1
+    armed_in_file: bool = True
+    """The configuration's ``armed``."""
     coordinator: bool = False
     """Whether a loop coordinator is configured; opening work then needs its grant."""
     timing: Mapping[str, TripTiming] = field(default_factory=dict)

@@ -61,6 +61,8 @@ class Lock:
     owner: str
     why: str
     since_s: float
+    client: str = ""
+    """Client that placed it; it may also remove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,11 @@ class Bypass:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An accepted request whose end is still to come: ends in ``goal`` states."""
+    """An accepted request whose end is still to come."""
 
     id: str
     client: str
     request: str
-    goal: tuple[State, ...]
     since_s: float
 
 
@@ -128,12 +129,18 @@ class Memory:
     bypasses: tuple[Bypass, ...] = ()
     inventory: Inventory = Inventory.UNKNOWN
     tested: bool = False
-    liquid: bool = False
-    """The present isolation was caused by liquid: the return valve does not wait for the flow to stop."""
     emergency: bool = False
-    """The present isolation was a trip, not planned work."""
+    """The present isolation was a trip, not planned work: the return valve does not wait for the flow to stop."""
     isolate_wanted: bool = False
     """COOLDOWN goes on to ISOLATING by its steps."""
+    asked_in_startup: bool = False
+    """``isolate_wanted`` was asked for while the rack was being adopted."""
+    unload_overdue: bool = False
+    """The last unloading was given up."""
+    cool_overdue: bool = False
+    """The last cooling before an isolation took too long."""
+    forced: bool = False
+    """UNLOADING goes on although the power is not known: somebody said so."""
     fcv_pct: float = 0.0
     """The position that Throttle.KEEP asks of FCV-101."""
     fcv_from_pct: float = 0.0
@@ -146,6 +153,10 @@ class Memory:
     """Since when the permit has been demanded off."""
     steady_since_s: float | None = None
     """Since when the condition that ends the present step has held."""
+    adopted_s: float | None = None
+    """When adoption ended; holds are short for the first 5 s after it."""
+    permit_rise_s: float | None = None
+    """When FLOWING was entered by a rise of the permit; None after an adoption."""
     header_ref_kpa: tuple[float, float] | None = None
     """(PT-101, PT-201) when the valves had to be shut; SIF-9 watches whether the rack still follows the header."""
     sightings: Mapping[str, Sighting] = field(default_factory=dict)
@@ -156,6 +167,10 @@ class Memory:
     evidence_s: Mapping[str, float] = field(default_factory=dict)
     """Tray leak flags from IT: until when each counts as wet."""
     grant: str | None = None
+    would_trip: tuple[str, ...] = ()
+    """Rows that would have tripped, but only tell: shadow rows, and every row of a disarmed rack."""
+    alarms_s: float = 0.0
+    """When the alarms' conditions were last looked at."""
     answered: tuple[Answered, ...] = ()
     pending: tuple[Pending, ...] = ()
     alarms: Mapping[str, AlarmState] = field(default_factory=dict)

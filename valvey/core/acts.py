@@ -1,0 +1,156 @@
+"""What accepted requests do to the memory, beside moving the chart: reset, locks, bypasses, arming, records."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from valvey.core.admission import accepted, refused
+from valvey.core.chart import State
+from valvey.core.facts import Fact, FactKind
+from valvey.core.judging import Judged
+from valvey.core.memory import Answered, Bypass, Inventory, Lock, Memory
+from valvey.core.requests import Request
+from valvey.core.trips import NEVER_BYPASSED, Trip
+from valvey.core.verdict import Verdict
+from valvey.core.view import View
+
+Outcome = tuple[Memory, Answered, tuple[Fact, ...]]
+#: Names that only say that the past is not known; nothing in the field has to be clear for them.
+_MEMORY_ONLY = frozenset({"MEM", "ADOPTED", "RESTART_LOOP"})
+_CLEAR = frozenset({Verdict.HEALTHY, Verdict.NOT_ARMED})
+
+
+def _fact(kind: FactKind, view: View, request: Request, **fields: object) -> Fact:
+    return Fact(kind, view.now_s, {**fields, "by": request.by, "client": request.client, "why": request.why})
+
+
+def _reset(view: View, judged: Judged, trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, names = view.memory, request.args["sif"]
+    standing = {latch.sif for latch in memory.latches}
+    latched_now = f"latched now: {', '.join(sorted(standing)) or 'nothing'}"
+    if not all(isinstance(name, str) for name in names):
+        return memory, refused(request, "args", "'sif' is not a list of names", latched_now), ()
+    if not names and not (memory.state is State.ESD and not standing):
+        return memory, refused(request, "args", "'sif' is empty", latched_now), ()
+    for name in names:
+        if name not in standing:
+            return memory, refused(request, "not_latched", f"'{name}' is not latched", latched_now), ()
+        keys = [trip.key for trip in trips if trip.sif == name and not trip.shadow and not trip.cap]
+        open_keys = [key for key in keys if judged.judgements[key].verdict not in _CLEAR]
+        if name not in _MEMORY_ONLY and open_keys:
+            seen = judged.judgements[open_keys[0]]
+            reason = f"the cause of {name} is not clear: {open_keys[0]} is {seen.verdict} at {seen.tag} ({seen.value})"
+            return (
+                memory,
+                refused(request, "cause_not_clear", reason, "fresh healthy readings of every input it votes on"),
+                (),
+            )
+    left = tuple(latch for latch in memory.latches if latch.sif not in names)
+    done = replace(memory, latches=left, state_seq=memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.RESET, view, request, sif=list(names)),)
+
+
+def _lock(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, owner = view.memory, str(request.args["owner"]).strip()
+    if not owner:
+        return memory, refused(request, "args", "'owner' is empty", "the name of the person who holds the lock"), ()
+    if any(lock.owner == owner for lock in memory.locks):
+        return memory, accepted(request, "already locked by that owner"), ()
+    locks = (*memory.locks, Lock(owner, request.why, view.now_s, request.client))
+    done = replace(memory, locks=locks, state_seq=memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.LOCK, view, request, owner=owner),)
+
+
+def _unlock(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, owner = view.memory, request.args["owner"]
+    held = next((lock for lock in memory.locks if lock.owner == owner), None)
+    if held is None:
+        owners = ", ".join(lock.owner for lock in memory.locks) or "nobody"
+        return memory, refused(request, "not_locked", f"'{owner}' holds no lock", f"locked by: {owners}"), ()
+    if request.role != "supervisor" and request.client not in {owner, held.client}:
+        return memory, refused(request, "owner", f"the lock is {owner}'s", f"{owner}, or the role 'supervisor'"), ()
+    locks = tuple(lock for lock in memory.locks if lock.owner != owner)
+    done = replace(memory, locks=locks, state_seq=memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.UNLOCK, view, request, owner=owner),)
+
+
+def _bypass(view: View, _judged: Judged, trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, limits, name = view.memory, view.limits, request.args["name"]
+    for_s = float(request.args["for_s"])
+    known = sorted({trip.sif for trip in trips} | {trip.key for trip in trips})
+    sif = next((trip.sif for trip in trips if name in {trip.sif, trip.key}), None)
+    if sif is None:
+        return (
+            memory,
+            refused(request, "unknown", f"there is nothing called '{name}'", f"one of: {', '.join(known)}"),
+            (),
+        )
+    if sif in NEVER_BYPASSED or sif not in {trip.sif for trip in trips if trip.sif.startswith("SIF-")}:
+        never = ", ".join(sorted(NEVER_BYPASSED))
+        return memory, refused(request, "never", f"{sif} is never bypassed", f"any SIF but {never}"), ()
+    if for_s > limits.bypass_max_s:
+        return memory, refused(request, "args", f"for_s is {for_s:g}", f"at most {limits.bypass_max_s:g} s"), ()
+    others = [bypass for bypass in memory.bypasses if bypass.name != name]
+    if len(others) >= limits.bypasses_at_once:
+        return (
+            memory,
+            refused(request, "one_at_a_time", f"{others[0].name} is bypassed", f"'unbypass' {others[0].name} first"),
+            (),
+        )
+    bypass = Bypass(name, request.by or request.client, request.why, view.now_s, view.now_s + for_s)
+    done = replace(memory, bypasses=(*others, bypass), state_seq=memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.BYPASS, view, request, name=name, for_s=for_s),)
+
+
+def _unbypass(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, name = view.memory, request.args["name"]
+    if all(bypass.name != name for bypass in memory.bypasses):
+        names = ", ".join(bypass.name for bypass in memory.bypasses) or "nothing"
+        return memory, refused(request, "not_bypassed", f"'{name}' is not bypassed", f"bypassed: {names}"), ()
+    left = tuple(bypass for bypass in memory.bypasses if bypass.name != name)
+    done = replace(memory, bypasses=left, state_seq=memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.UNBYPASS, view, request, name=name),)
+
+
+def _disarm(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    done = replace(view.memory, armed=False, state_seq=view.memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.DISARMED, view, request),)
+
+
+def _commission(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    done = replace(view.memory, inventory=Inventory.FULL, tested=True, state_seq=view.memory.state_seq + 1)
+    return done, accepted(request), (_fact(FactKind.COMMISSIONED, view, request),)
+
+
+def _set_point(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    pct = float(request.args["fcv_pct"])
+    return (
+        replace(view.memory, fcv_pct=pct),
+        accepted(request),
+        (_fact(FactKind.SET_POINT, view, request, fcv_pct=pct),),
+    )
+
+
+def _leak_evidence(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    tray = f"TRAY-{request.args['tray']}"
+    until_s = view.now_s + float(request.args["for_s"]) if request.args["wet"] else 0.0
+    known = {name: end_s for name, end_s in view.memory.evidence_s.items() if end_s > view.now_s}
+    evidence = {**known, tray: until_s}
+    wet = bool(request.args["wet"])
+    return (
+        replace(view.memory, evidence_s=evidence),
+        accepted(request),
+        (_fact(FactKind.EVIDENCE, view, request, tray=tray, wet=wet),),
+    )
+
+
+ACTS: dict[str, Callable[[View, Judged, tuple[Trip, ...], Request], Outcome]] = {
+    "reset": _reset,
+    "lock": _lock,
+    "unlock": _unlock,
+    "bypass": _bypass,
+    "unbypass": _unbypass,
+    "disarm": _disarm,
+    "commission": _commission,
+    "set_point": _set_point,
+    "leak_evidence": _leak_evidence,
+}

@@ -1,0 +1,154 @@
+"""Which alarm conditions hold, and each alarm's life. Tells; never acts."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fieldkit import alarm
+from fieldkit.alarm import AlarmState, Phase
+from fieldkit.errors import Refusal
+from fieldkit.reading import Quality
+from valvey.core.admission import accepted, refused
+from valvey.core.alarm_rows import row_of, slug
+from valvey.core.chart import State, Step
+from valvey.core.facts import Fact, FactKind
+from valvey.core.judges import shut_votes
+from valvey.core.judging import Judged
+from valvey.core.memory import Answered, Memory
+from valvey.core.requests import Request
+from valvey.core.verdict import D
+from valvey.core.view import View
+
+#: Conditions are looked at this often; latches at once.
+PERIOD_S = 0.1
+#: So many points of one bus lost together are one cause: the bus.
+LINK_POINTS = 3
+BYPASS_WARNING_S = 300.0
+
+
+def advance_alarms(view: View, judged: Judged) -> tuple[Memory, list[Fact]]:
+    """Return the memory with its alarms advanced, and a fact for each that changed its phase."""
+    memory, now_s = view.memory, view.now_s
+    fresh_latch = len(memory.latches) != sum(1 for name in memory.alarms if name.startswith("trip-"))
+    if now_s - memory.alarms_s < PERIOD_S and not fresh_latch and now_s >= memory.alarms_s:
+        return memory, []
+    active = set(conditions(view, judged))
+    states = dict(memory.alarms)
+    facts: list[Fact] = []
+    for name in sorted(active | states.keys()):
+        state = states.get(name)
+        if state is None:
+            row = row_of(name)
+            if row is None:
+                raise KeyError(f"there is no row for alarm '{name}' in alarm_rows.ALARM_ROWS")
+            state = AlarmState(row, since_s=now_s)
+        after = _released(alarm.advance(state, name in active, now_s), name in active, now_s)
+        if after.phase is not state.phase:
+            facts.append(alarm_fact(after, now_s))
+        if after.phase is Phase.NORMAL and after.turning_s is None and name not in active:
+            states.pop(name, None)
+        else:
+            states[name] = after
+    return replace(memory, alarms=states, alarms_s=now_s), facts
+
+
+def _released(state: AlarmState, active: bool, now_s: float) -> AlarmState:
+    """A trip's alarm stands as long as its latch; the reset of the latch is the reset of the alarm."""
+    if state.row.latching and not active and state.phase in {Phase.LATCHED_UNACK, Phase.LATCHED_ACK}:
+        after = alarm.reset(state, now_s, "reset", "its latch was reset")
+        return state if isinstance(after, Refusal) else after
+    return state
+
+
+def alarm_fact(state: AlarmState, now_s: float) -> Fact:
+    row = state.row
+    fields = {
+        "alarm": row.id, "phase": state.phase, "priority": row.priority, "active": state.active, "cause": row.cause,
+        "consequence": row.consequence, "action": row.action, "respond_s": row.respond_s, "count": state.count, "runbook": row.runbook,
+    }  # fmt: skip
+    return Fact(FactKind.ALARM, now_s, fields)
+
+
+def conditions(view: View, judged: Judged) -> Iterable[str]:
+    """Yield the id of every alarm whose condition holds now."""
+    memory = view.memory
+    for latch in memory.latches:
+        yield f"trip-{slug(latch.sif)}"
+    for key in judged.blind:
+        yield f"blind-{slug(key)}"
+    for due in judged.shadows:
+        if due.trip.sif == "SIF-1" and due.judgement.verdict is D:
+            yield f"leak-evidence-{slug(due.trip.key.removeprefix('SIF-1/'))}"
+    yield from _sensors(view)
+    if memory.power_cap:
+        yield "power-cap"
+    if not memory.armed:
+        yield "disarmed"
+    elif (judged.judgements["SIF-8"].value or 0.0) >= view.limits.write_alarm_s:
+        yield "write-late"
+    yield from _plant(view)
+    yield from _people(view)
+
+
+def _sensors(view: View) -> Iterable[str]:
+    limits = view.limits
+    lost: dict[str, list[str]] = {}
+    for tag, max_age_s in limits.max_age_s.items():
+        reading = view.readings.get(tag)
+        if reading is None or reading.quality is not Quality.GOOD or view.now_s - reading.at_s > max_age_s:
+            lost.setdefault(limits.link_of.get(tag, ""), []).append(tag)
+    total: dict[str, int] = {}
+    for link in limits.link_of.values():
+        total[link] = total.get(link, 0) + 1
+    for link, tags in lost.items():
+        if link and len(tags) >= min(LINK_POINTS, total.get(link, 0)) and len(tags) == total.get(link, 0):
+            yield f"link-{slug(link)}"
+        else:
+            yield from (f"bad-{slug(tag)}" for tag in tags)
+    for number in ("101", "102", "103"):
+        if view.on(f"LDA-{number}") is True:
+            yield f"contamination-ldt-{number}"
+
+
+def _plant(view: View) -> Iterable[str]:
+    memory, limits = view.memory, view.limits
+    if memory.unload_overdue:
+        yield "unload-overdue"
+    if memory.state is State.COOLDOWN and memory.isolate_wanted and memory.step is Step.RAMP and memory.cool_overdue:
+        yield "cooling-overdue"
+    if sum(vote.verdict is D for vote in shut_votes(view)) == 1:
+        yield "valve-doubt"
+    pressure = view.number("PT-101")
+    if pressure is not None and pressure > limits.supply_hh_kpa and view.on("ZSC-101") is True:
+        yield "trapped-liquid"
+    if memory.latched("SIF-13"):
+        yield "power-on-dark"
+
+
+def _people(view: View) -> Iterable[str]:
+    memory = view.memory
+    if memory.bypasses:
+        yield "bypass-standing"
+    if any(bypass.until_s - view.now_s <= BYPASS_WARNING_S for bypass in memory.bypasses):
+        yield "bypass-ending"
+    if view.on("HS-102") is True:
+        yield "key-locked"
+    if view.on("SYS-STORE") is True:
+        yield "storage-fault"
+    if view.on("SYS-GATE") is True:
+        yield "gate-refused"
+
+
+def note(view: View, request: Request) -> tuple[Memory, Answered, tuple[Fact, ...]]:
+    """Acknowledge or shelve one alarm."""
+    memory, name, who = view.memory, str(request.args["alarm"]), request.by or request.client
+    state = memory.alarms.get(name)
+    if state is None:
+        standing = ", ".join(sorted(memory.alarms)) or "none"
+        return memory, refused(request, "unknown", f"no alarm '{name}' stands", f"standing: {standing}"), ()
+    if request.name == "ack":
+        after = alarm.acknowledge(state, view.now_s, who)
+    else:
+        after = alarm.shelve(state, view.now_s, view.now_s + float(request.args["for_s"]), who, request.why)
+    if isinstance(after, Refusal):
+        return memory, refused(request, after.code, after.reason, after.would_allow), ()
+    return replace(memory, alarms={**memory.alarms, name: after}), accepted(request), (alarm_fact(after, view.now_s),)

@@ -1,0 +1,82 @@
+"""What the memory keeps when the chart moves: once for each way into a state, so that no step has to remember it."""
+
+from dataclasses import replace
+
+from valvey.core import adoption
+from valvey.core.chart import Event, State, Step
+from valvey.core.memory import Effect, Memory
+from valvey.core.view import View
+
+S, E = State, Event
+
+_TRIPS = frozenset({E.ESD, E.TRIP_ISOLATE, E.TRIP_DARK, E.OPEN_LOST, E.PROOF_LOST})
+#: A remembered opening this near to ZT-101 is kept as it was; repeated restarts do not make it drift.
+ADOPT_FCV_PCT = 2.0
+
+
+def enter(view: View, event: Event, after: State, first: Step) -> Memory:
+    """Return the memory after ``event`` has led to ``after``, whose first step is ``first``."""
+    memory, now_s = view.memory, view.now_s
+    if event is E.LATE:
+        late = replace(memory, was=_was(memory), starts_s=(*memory.starts_s, now_s), state_seq=memory.state_seq + 1)
+        return adoption.enter_startup(late, now_s)
+    if event is E.ARM:
+        armed = replace(memory, was=_was(memory), armed=True, state_seq=memory.state_seq + 1)
+        return adoption.enter_startup(armed, now_s)
+    if after is memory.state:
+        return _stay(memory, event, now_s)
+    entered = replace(
+        memory,
+        state=after,
+        step=first,
+        since_s=now_s,
+        step_since_s=now_s,
+        steady_since_s=None,
+        state_seq=memory.state_seq + 1,
+        permit_rise_s=now_s if event is E.FLOW_PROVEN else None,
+        isolate_wanted=_isolate_wanted(memory, event),
+        emergency=_emergency(memory, event),
+    )
+    if memory.state is S.STARTUP:
+        entered = _adopted(view, entered, event, after)
+    if after is S.OPENING and first is Step.THROTTLE:
+        entered = replace(entered, fcv_pct=view.limits.fcv_low_pct)
+    return entered
+
+
+def _was(memory: Memory) -> State | None:
+    return memory.was if memory.state is S.STARTUP else memory.state
+
+
+def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
+    if event is E.TRIP_ISOLATE and memory.state is S.ISOLATING:
+        return replace(memory, emergency=True)
+    if memory.state is S.COOLDOWN and event in {E.ISOLATE, E.CANCEL}:
+        wanted = event is E.ISOLATE
+        if wanted and memory.isolate_wanted:
+            return memory
+        return replace(memory, isolate_wanted=wanted, step=Step.COOL, step_since_s=now_s, steady_since_s=None)
+    return memory
+
+
+def _isolate_wanted(memory: Memory, event: Event) -> bool:
+    if event in {E.ADOPT_FLOWING, E.ADOPT_COOLDOWN}:
+        return memory.isolate_wanted and memory.asked_in_startup
+    return event is E.UNLOADED
+
+
+def _emergency(memory: Memory, event: Event) -> bool:
+    if event is E.ADOPT_ISOLATING:
+        return memory.has(Effect.DARK, Effect.ISOLATE, Effect.ESD)
+    return event in _TRIPS
+
+
+def _adopted(view: View, memory: Memory, event: Event, after: State) -> Memory:
+    """Keep the flow as found, and say so when the permit went off while nobody could see why."""
+    position = view.number("ZT-101")
+    if position is not None and abs(position - memory.fcv_pct) > ADOPT_FCV_PCT:
+        memory = replace(memory, fcv_pct=position)
+    memory = replace(memory, adopted_s=view.now_s, was=after, asked_in_startup=False)
+    if event is E.ADOPT_COOLDOWN and adoption.permit_was_on(view.memory):
+        return adoption.latch_adopted(memory, view.now_s)
+    return memory

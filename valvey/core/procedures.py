@@ -1,0 +1,175 @@
+"""The step sequences: what ends a step, what follows, and how long it may take."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from valvey.core.chart import Event, State, Step
+from valvey.core.limits import Limits
+from valvey.core.memory import Memory
+from valvey.core.verdict import D, H, U, k_of_n
+from valvey.core.view import View
+
+Condition = Callable[[View], bool]
+
+
+def _age_s(view: View) -> float:
+    return view.now_s - view.memory.step_since_s
+
+
+def _throttled(view: View) -> bool:
+    position = view.number("ZT-101")
+    return position is not None and position <= view.limits.fcv_low_pct + view.limits.fcv_band_pct
+
+
+def _return_open(view: View) -> bool:
+    return view.on("ZSO-102") is True
+
+
+def _supply_open(view: View) -> bool:
+    return view.on("ZSO-101") is True
+
+
+def _flow_proven(view: View) -> bool:
+    """Two of {FT-101, FT-102, flow from dP} at 90 % of the rated flow."""
+    wanted = view.limits.prove_flow_fraction * view.limits.flow_nominal_lpm
+    flows = (view.number("FT-101"), view.number("FT-102"), view.dp_flow_lpm())
+    return k_of_n(2, [U if flow is None else H if flow >= wanted else D for flow in flows]) is H
+
+
+def _unloaded(view: View) -> bool:
+    load = view.best("JT-101", "ET-101")
+    if load is None:
+        return view.memory.forced
+    return load < view.limits.unloaded_fraction * view.limits.rating_kw
+
+
+def _cooled(view: View) -> bool:
+    if not view.memory.isolate_wanted:
+        return False
+    supply, ret, flow = view.number("TT-101"), view.return_c(), view.best("FT-101", "FT-102")
+    if supply is None or ret is None or flow is None:
+        return False
+    return ret - supply < view.limits.cool_delta_k and flow >= 0.1 * view.limits.flow_nominal_lpm
+
+
+def _ramped(view: View) -> bool:
+    return (
+        view.memory.isolate_wanted
+        and _age_s(view) >= view.limits.fcv_ramp_s
+        and _throttled(view)
+        and view.permit_dead()
+    )
+
+
+def _supply_shut(view: View) -> bool:
+    """Emergency: the supply valve is shut, or had time to. Planned: and the flow has stopped, for at most 30 s."""
+    memory, limits, age_s = view.memory, view.limits, _age_s(view)
+    shut = view.on("ZSC-101") is True or age_s >= limits.stroke_101_s + 0.5
+    waited = memory.emergency or view.flow_stopped() or age_s >= limits.planned_flow_wait_s
+    return (shut and waited) or view.on("XY-102") is False
+
+
+def _both_shut_or_waited(view: View) -> bool:
+    stroke_s = max(view.limits.stroke_101_s, view.limits.stroke_102_s)
+    return view.shut_proven() or _age_s(view) >= 1.5 * stroke_s
+
+
+def _proven_shut(view: View) -> bool:
+    return view.shut_proven() and view.flow_stopped()
+
+
+def _never(_view: View) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step.
+
+    done     what ends it, once it has held for ``hold_s``
+    then     the next step of the same state, or the event that leaves the state
+    overdue  how long it may take, and what follows then; None = as long as it takes
+    """
+
+    state: State
+    step: Step
+    done: Condition
+    then: Step | Event
+    hold_s: Callable[[Limits], float] = lambda _limits: 0.0
+    overdue_s: Callable[[Limits], float] | None = None
+    overdue: Step | Event | None = None
+
+
+S, E = State, Event
+
+# fmt: off
+STEPS: tuple[StepRow, ...] = (
+    StepRow(S.OPENING,   Step.THROTTLE, _throttled,           Step.RETURN,      overdue_s=lambda x: x.fcv_stroke_s + 30.0,      overdue=E.STEP_FAILED),
+    StepRow(S.OPENING,   Step.RETURN,   _return_open,         Step.SUPPLY,      overdue_s=lambda x: 2.0 * x.stroke_102_s + 2.0, overdue=E.STEP_FAILED),
+    StepRow(S.OPENING,   Step.SUPPLY,   _supply_open,         Step.PROVE,       overdue_s=lambda x: 2.0 * x.stroke_101_s + 2.0, overdue=E.STEP_FAILED),
+    StepRow(S.OPENING,   Step.PROVE,    _flow_proven,         E.FLOW_PROVEN,    hold_s=lambda x: x.prove_hold_s, overdue_s=lambda x: x.prove_overdue_s, overdue=E.STEP_FAILED),
+    StepRow(S.UNLOADING, Step.UNLOAD,   _unloaded,            E.UNLOADED,       hold_s=lambda _x: 2.0,           overdue_s=lambda x: x.unload_overdue_s, overdue=E.UNLOAD_OVERDUE),
+    StepRow(S.COOLDOWN,  Step.COOL,     _cooled,              Step.RAMP,        hold_s=lambda x: x.cool_hold_s,  overdue_s=lambda x: x.cool_overdue_s,   overdue=Step.RAMP),
+    StepRow(S.COOLDOWN,  Step.RAMP,     _ramped,              E.COOLED),
+    StepRow(S.ISOLATING, Step.SUPPLY,   _supply_shut,         Step.RETURN),
+    StepRow(S.ISOLATING, Step.RETURN,   _both_shut_or_waited, Step.PROVE),
+    StepRow(S.ISOLATING, Step.PROVE,    _proven_shut,         E.PROVEN_SHUT),
+)
+# fmt: on
+
+_BY_STEP = {(row.state, row.step): row for row in STEPS}
+
+
+def first_step(state: State, default: Step, view: View) -> Step:
+    """Return the step in which ``state`` begins, given what the field already shows."""
+    if state is S.OPENING and view.memory.state is S.COOLDOWN:
+        return Step.PROVE  # the valves are open: nothing moves
+    if state is S.ISOLATING and not view.coils_on():
+        return Step.RETURN  # one valve is shutting already: shut both
+    return default
+
+
+def follow(view: View) -> tuple[Memory, Event | None]:
+    """Return the memory after the present step was judged, and the event that its end or its deadline raises."""
+    memory = view.memory
+    row = _BY_STEP.get((memory.state, memory.step))
+    if row is None:
+        return memory, None
+    done = row.done(view)
+    steady_s = memory.steady_since_s if done else None
+    if done and steady_s is None:
+        steady_s = view.now_s
+    if steady_s is not memory.steady_since_s:
+        memory = replace(memory, steady_since_s=steady_s)
+    if steady_s is not None and view.now_s - steady_s >= row.hold_s(view.limits):
+        return _go(memory, row.then, view.now_s)
+    if row.overdue_s is not None and row.overdue is not None and _counts(view) >= row.overdue_s(view.limits):
+        return _go(memory, row.overdue, view.now_s)
+    return memory, None
+
+
+def _counts(view: View) -> float:
+    """Seconds that count against the deadline: COOLDOWN waits for as long as nobody wants it to go on."""
+    memory = view.memory
+    if memory.state is S.COOLDOWN and not memory.isolate_wanted:
+        return 0.0
+    return _age_s(view)
+
+
+def _go(memory: Memory, then: Step | Event, now_s: float) -> tuple[Memory, Event | None]:
+    if isinstance(then, Event):
+        return memory, then
+    return replace(memory, step=then, step_since_s=now_s, steady_since_s=None, fcv_from_pct=memory.fcv_pct), None
+
+
+def throttle_pct(view: View, dt_s: float) -> float:
+    """Return the opening that FCV-101 is kept at: held, ramped down before isolation, opened until the flow is proven."""
+    memory, limits = view.memory, view.limits
+    if (memory.state, memory.step) == (S.COOLDOWN, Step.RAMP) and memory.fcv_from_pct > limits.fcv_low_pct:
+        share = min(1.0, _age_s(view) / limits.fcv_ramp_s)
+        return memory.fcv_from_pct - share * (memory.fcv_from_pct - limits.fcv_low_pct)
+    if (memory.state, memory.step) == (S.OPENING, Step.PROVE):
+        flow = view.best("FT-101", "FT-102")
+        if flow is not None and flow < limits.flow_nominal_lpm:
+            return min(100.0, memory.fcv_pct + dt_s * 100.0 / limits.fcv_stroke_s)
+    return memory.fcv_pct

@@ -1,0 +1,139 @@
+"""The request table: who may ask for what, when, and what would allow it when it is refused."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import inf
+from typing import Any
+
+from valvey.core import permissives
+from valvey.core.chart import Event, State
+from valvey.core.view import View
+
+
+class Kind(StrEnum):
+    """SAFER is never refused for time, sequence or a repeated id; OPENING needs the present ``state_seq``."""
+
+    SAFER = "SAFER"
+    NOTE = "NOTE"
+    OPENING = "OPENING"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as the desk hands it over: schema, size and the retained flag are already judged.
+
+    role, client  from the topic, bound by the broker's access list
+    expired       True or False by the wall clock; None when no synchronised clock can say
+    """
+
+    id: str
+    name: str
+    role: str
+    client: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+    why: str = ""
+    expect_seq: int | None = None
+    expired: bool | None = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One argument: its Python types after JSON, whether it must be given, and its bounds or choices."""
+
+    types: tuple[type, ...]
+    needed: bool = True
+    low: float = -inf
+    high: float = inf
+
+
+_TEXT, _FLAG = Arg((str,)), Arg((bool,), needed=False)
+_LIST = Arg((list,))
+
+_EVERYBODY = frozenset({"operator", "engineer", "safety", "supervisor", "coordinator", "racky", "integration"})
+_STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
+_OPERATION = _STAFF | {"coordinator"}
+_ENGINEERS = frozenset({"engineer", "safety", "supervisor"})
+_ALL_STATES = frozenset(State)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One request.
+
+    states  where it applies; elsewhere SAFER answers "already safer" and the others are refused
+    event   the chart event it raises, None for requests that move nothing
+    goal    states in which it has succeeded; empty = at once
+    why     a reason must be given
+    way     states on the way to the goal; in any other the request has failed
+    proof   what the field must show before it counts as succeeded
+    """
+
+    name: str
+    kind: Kind
+    roles: frozenset[str]
+    states: frozenset[State]
+    text: str
+    permissives: tuple[permissives.Permissive, ...] = ()
+    args: Mapping[str, Arg] = field(default_factory=dict)
+    event: Event | None = None
+    goal: frozenset[State] = frozenset()
+    why: bool = False
+    way: frozenset[State] = frozenset()
+    proof: Callable[[View], bool] = lambda _view: True
+
+
+S, K = State, Kind
+_LOCKABLE = frozenset({S.ISOLATED, S.DRAINED, S.ESD})
+_DARKER = frozenset({S.STARTUP, S.OPENING, S.FLOWING, S.UNLOADING, S.FILLING, S.TESTING})
+_ISOLABLE = frozenset({S.STARTUP, S.OPENING, S.FLOWING, S.COOLDOWN, S.FILLING, S.TESTING})
+_CANCELLABLE = frozenset({S.OPENING, S.UNLOADING, S.COOLDOWN, S.DRAINING, S.FILLING, S.TESTING})
+_SHUT = frozenset({S.ISOLATED, S.DRAINED})
+_DARK = frozenset({S.COOLDOWN, S.ISOLATING, S.ISOLATED, S.ESD})
+_CLOSING = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.ISOLATING, S.FILLING, S.TESTING, S.STARTUP})
+
+
+def _permit_proven_off(view: View) -> bool:
+    return view.on("XI-101") is False
+
+
+def _permit_proven_on(view: View) -> bool:
+    return view.on("XI-101") is True
+
+
+def _all_proven_off(view: View) -> bool:
+    return view.shut_proven() and view.on("XI-101") is False
+
+
+# fmt: off
+_ROWS: tuple[RequestRow, ...] = (
+    RequestRow("emergency_stop", K.SAFER,   _EVERYBODY, _ALL_STATES - {S.ESD}, "everything to its fail position, latched (SIF-7)", goal=frozenset({S.ESD}), way=_ALL_STATES, proof=_all_proven_off),
+    RequestRow("dark",           K.SAFER,   _EVERYBODY, _DARKER,      "permit off, coolant goes on flowing; latched (SIF-10)", args={"trip": _FLAG}, goal=_DARK, way=_ALL_STATES, proof=_permit_proven_off),
+    RequestRow("isolate",        K.SAFER,   _EVERYBODY, _ISOLABLE,    "unload, cool down, shut both valves; 'trip' from a trip source shuts at once", args={"trip": _FLAG, "force": _FLAG}, event=Event.ISOLATE, goal=_SHUT, way=_CLOSING, proof=View.shut_proven),
+    RequestRow("lock",           K.SAFER,   _EVERYBODY, _LOCKABLE,    "an administrative lock, owned by a named person", args={"owner": _TEXT}, why=True),
+    RequestRow("cancel",         K.SAFER,   _EVERYBODY, _CANCELLABLE, "end the planned work in its defined state", args={"id": Arg((str,), needed=False)}, event=Event.CANCEL),
+    RequestRow("open",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.COOLDOWN}), "return to service: valves, proven flow, permit", (permissives.armed, permissives.no_latch, permissives.no_lock, permissives.full, permissives.tested, permissives.drain_shut, permissives.supply_in_band, permissives.granted), event=Event.OPEN, goal=frozenset({S.FLOWING}), way=frozenset({S.OPENING}), proof=_permit_proven_on),
+    RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.built), event=Event.DRAIN, goal=frozenset({S.DRAINED})),
+    RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.no_latch, permissives.no_lock, permissives.built), event=Event.FILL, goal=frozenset({S.ISOLATED})),
+    RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.no_latch, permissives.no_lock, permissives.full, permissives.built), event=Event.TEST, goal=frozenset({S.ISOLATED})),
+    RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.no_latch, permissives.no_lock, permissives.built), args={"valve": _TEXT}),
+    RequestRow("reset",          K.OPENING, _STAFF,     _ALL_STATES,  "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
+    RequestRow("unlock",         K.OPENING, _STAFF,     _ALL_STATES,  "remove a lock: its owner, or a supervisor", args={"owner": _TEXT}, why=True),
+    RequestRow("bypass",         K.OPENING, _ENGINEERS, _ALL_STATES,  "bounded bypass of one SIF or detector", args={"name": _TEXT, "for_s": Arg((int, float), low=1.0)}, why=True),
+    RequestRow("unbypass",       K.OPENING, _ENGINEERS, _ALL_STATES,  "end a bypass now", args={"name": _TEXT}),
+    RequestRow("shelve",         K.NOTE,    _STAFF,     _ALL_STATES,  "shelve one alarm for a bounded time; trips never", args={"alarm": _TEXT, "for_s": Arg((int, float), low=1.0, high=28800.0)}, why=True),
+    RequestRow("ack",            K.NOTE,    _STAFF,     _ALL_STATES,  "acknowledge one alarm", args={"alarm": _TEXT}),
+    RequestRow("set_point",      K.OPENING, _OPERATION, frozenset({S.FLOWING}), "opening of FCV-101", (permissives.armed,), args={"fcv_pct": Arg((int, float), low=10.0, high=100.0)}),
+    RequestRow("arm",            K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED, S.DRAINED}), "begin to act: enters STARTUP and adopts the rack", (permissives.armed_in_file, permissives.disarmed), event=Event.ARM, why=True),
+    RequestRow("disarm",         K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED, S.DRAINED}), "read, judge and tell, but write nothing", (permissives.armed,), why=True),
+    RequestRow("commission",     K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED}), "record that the rack was filled and tested by hand", (permissives.no_power,), why=True),
+    RequestRow("leak_evidence",  K.NOTE,    frozenset({"racky", "integration"}), _ALL_STATES, "a tray's own leak flag", args={"tray": _TEXT, "wet": Arg((bool,)), "for_s": Arg((int, float), low=1.0, high=3600.0)}),
+)
+# fmt: on
+REQUESTS: dict[str, RequestRow] = {row.name: row for row in _ROWS}
+
+
+def kind_of(row: RequestRow, state: State) -> Kind:
+    """The class of a request in ``state``: cancelling an unloading makes things less safe, so it is OPENING there."""
+    return Kind.OPENING if row.name == "cancel" and state is State.UNLOADING else row.kind

@@ -1,0 +1,141 @@
+"""One scan: judge, time, latch, choose the most urgent event, advance, demand. Pure; the order is the documentation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fieldkit.reading import Readings
+from valvey.core import adoption, latching, procedures
+from valvey.core.alarms import advance_alarms
+from valvey.core.chart import FIRST_STEP, OUTPUTS, Event, Guard, State, Throttle
+from valvey.core.enter import enter
+from valvey.core.facts import Fact, FactKind
+from valvey.core.gate import NO_WRITE, Outputs
+from valvey.core.hearing import act, hear
+from valvey.core.judges import shut_votes
+from valvey.core.judging import Judged, expire_bypasses, judge_all
+from valvey.core.lifecycle import remember
+from valvey.core.limits import Limits
+from valvey.core.machine import advance
+from valvey.core.memory import Effect, Inventory, Memory
+from valvey.core.requests import Request
+from valvey.core.trips import Trip, rows_for
+from valvey.core.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One rack's limits and its trip table, fixed for the life of the process."""
+
+    limits: Limits
+    trips: tuple[Trip, ...]
+
+
+def setup(limits: Limits) -> Setup:
+    return Setup(limits, rows_for(limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one scan decided. ``judged`` is for people: live verdicts."""
+
+    memory: Memory
+    outputs: Outputs
+    facts: tuple[Fact, ...]
+    judged: Judged
+
+
+def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: Setup, now_s: float) -> Scan:
+    """Decide one scan.
+
+    memory    what the last scan handed over
+    readings  the newest reading of every tag, with its own sample time
+    requests  those that arrived since the last scan, schema-checked
+    now_s     boot-time seconds, never less than ``memory.now_s``
+    """
+    dt_s = now_s - memory.now_s
+    late = memory.armed and dt_s > rack.limits.late_s
+    memory = replace(memory, now_s=now_s, bypasses=expire_bypasses(memory.bypasses, now_s))
+    view = View(readings, memory, rack.limits, now_s)
+    heard = hear(view, requests)
+    view = replace(view, asked=heard.asked)
+
+    judged = judge_all(view, rack.trips, min(dt_s, rack.limits.late_s))
+    memory, facts = latching.note(replace(memory, timers=judged.timers), judged, now_s)
+    event: Event | None = None
+    if memory.armed:
+        memory, latched = latching.latch(memory, judged, now_s)
+        facts += latched
+        event = latching.most_urgent(memory, judged) or (Event.LATE if late else None)
+
+    memory, asked_event, told = act(replace(view, memory=memory), judged, rack.trips, heard, event)
+    facts += told
+    event = event or asked_event
+    if event is None and memory.armed:
+        memory, event = _own_event(replace(view, memory=memory), judged)
+    if event is not None:
+        memory, moved = _advance(replace(view, memory=memory), event)
+        facts += moved
+
+    memory = _settle(replace(view, memory=memory), dt_s)
+    memory, answered = remember(replace(view, memory=memory), requests, heard.answers)
+    memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
+    return Scan(memory, demand(memory, rack.limits), (*facts, *answered, *alarmed), judged)
+
+
+def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
+    """What the rack's own procedure says: adoption in STARTUP, else the end or the deadline of a step."""
+    memory = view.memory
+    if memory.state is State.STARTUP:
+        memory = replace(memory, sightings=adoption.sight(view))
+        return memory, adoption.adopt(replace(view, memory=memory), judged.demand)
+    if memory.state is State.FLOWING and memory.isolate_wanted:
+        return memory, Event.ISOLATE
+    return procedures.follow(view)
+
+
+def _advance(view: View, event: Event) -> tuple[Memory, list[Fact]]:
+    memory = view.memory
+    guards = {
+        Guard.FIELD_OPEN: adoption.field_open(view) and not memory.has(Effect.ESD, Effect.ISOLATE),
+        Guard.BOTH_OPEN: view.open_proven(),
+        Guard.BOTH_SHUT: view.shut_proven(),
+        Guard.EMPTY: memory.inventory is Inventory.EMPTY,
+    }
+    after = advance(memory.state, event, guards)
+    entered = enter(view, event, after, procedures.first_step(after, FIRST_STEP[after], view))
+    if entered is memory:
+        return memory, []
+    fields = {
+        "event": event, "from": memory.state, "to": entered.state, "step": entered.step, "state_seq": entered.state_seq,
+        "emergency": entered.emergency, "first_out": entered.latches[0].sif if entered.latches else None,
+    }  # fmt: skip
+    return entered, [Fact(FactKind.TRANSITION, view.now_s, fields)]
+
+
+def _settle(view: View, dt_s: float) -> Memory:
+    """Keep what follows from the state: since when outputs are demanded off, the throttle, the good name of a start."""
+    memory, now_s, row = view.memory, view.now_s, OUTPUTS[view.memory.state, view.memory.step]
+    shut = row is not None and not row.xv_101 and not row.xv_102 and memory.armed
+    off = row is not None and not row.xs_101 and memory.armed
+    shut_since_s = (memory.shut_since_s if memory.shut_since_s is not None else now_s) if shut else None
+    off_since_s = (memory.permit_off_since_s if memory.permit_off_since_s is not None else now_s) if off else None
+    fcv_pct = procedures.throttle_pct(view, dt_s)
+    if (shut_since_s, off_since_s, fcv_pct) != (memory.shut_since_s, memory.permit_off_since_s, memory.fcv_pct):
+        memory = replace(memory, shut_since_s=shut_since_s, permit_off_since_s=off_since_s, fcv_pct=fcv_pct)
+    if shut_since_s is None and memory.header_ref_kpa is not None:
+        memory = replace(memory, header_ref_kpa=None)
+    elif memory.header_ref_kpa is None and shut_since_s is not None and shut_votes(view):
+        rack, header = view.number("PT-101"), view.number("PT-201")
+        if rack is not None and header is not None:
+            memory = replace(memory, header_ref_kpa=(rack, header))
+    settled = memory.state is State.FLOWING and now_s - memory.since_s >= view.limits.settled_flowing_s
+    return replace(memory, starts_s=()) if settled and memory.starts_s else memory
+
+
+def demand(memory: Memory, limits: Limits) -> Outputs:
+    """The whole demand of the present state and step; nothing at all in STARTUP or when disarmed."""
+    row = OUTPUTS[memory.state, memory.step]
+    if row is None or not memory.armed:
+        return NO_WRITE
+    pct = {Throttle.SHUT: 0.0, Throttle.LOW: limits.fcv_low_pct, Throttle.KEEP: memory.fcv_pct}[row.fcv_101]
+    return Outputs(row.xs_101, row.xv_101, row.xv_102, row.xv_103, row.xv_104, pct)

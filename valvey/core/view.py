@@ -1,0 +1,113 @@
+"""One scan's readings as the safety functions see them: a value when it can be believed, else None."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from fieldkit.reading import Quality, Readings
+from valvey.core.limits import LPM_PER_KW, Limits
+from valvey.core.memory import Effect, Memory
+
+#: kW per (L/min · K) with PG25: rho·cp = 4.015 MJ/m3K.
+KW_PER_LPM_K = 0.0669
+#: Specific gravity of PG25 at 40 °C.
+SG = 1.0145
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Readings, memory and limits at ``now_s``. UNCERTAIN, BAD and stale readings are None here."""
+
+    readings: Readings
+    memory: Memory
+    limits: Limits
+    now_s: float
+    asked: frozenset[Effect] = frozenset()
+    """Trip-class demands from outside that were accepted in this scan (SIF-7, SIF-10)."""
+
+    def number(self, tag: str) -> float | None:
+        """The value of ``tag`` in its unit, when GOOD and fresh."""
+        reading = self.readings.get(tag)
+        if reading is None or reading.quality is not Quality.GOOD:
+            return None
+        if self.now_s - reading.at_s > self.limits.max_age_s.get(tag, self.limits.default_max_age_s):
+            return None
+        return reading.value
+
+    def on(self, tag: str) -> bool | None:
+        """A contact or bit: True, False, or None when it cannot be believed."""
+        value = self.number(tag)
+        return None if value is None else value >= 0.5
+
+    def at_s(self, tag: str) -> float:
+        """Sample time of ``tag``; now when it was never read."""
+        reading = self.readings.get(tag)
+        return self.now_s if reading is None else reading.at_s
+
+    def best(self, *tags: str) -> float | None:
+        """The greatest of the believable values."""
+        values = [value for tag in tags if (value := self.number(tag)) is not None]
+        return max(values) if values else None
+
+    def dp_flow_lpm(self) -> float | None:
+        """Flow through the rack worked out from PT-101 − PT-102 and the rack's Kv."""
+        supply, ret = self.number("PT-101"), self.number("PT-102")
+        if supply is None or ret is None:
+            return None
+        dp_bar = (supply - ret) / 100.0
+        return self.limits.kv_rack * sqrt(max(0.0, dp_bar) / SG) * 1000.0 / 60.0
+
+    def return_c(self) -> float | None:
+        """Return temperature: the median of three, the hotter of two, or the one that is left."""
+        values = sorted(value for tag in ("TT-102A", "TT-102B", "TT-102C") if (value := self.number(tag)) is not None)
+        if not values:
+            return None
+        return values[1] if len(values) == 3 else values[-1]
+
+    def heat_kw(self) -> float | None:
+        """Power carried off by the coolant."""
+        flow, supply, ret = self.number("FT-101"), self.number("TT-101"), self.return_c()
+        if flow is None or supply is None or ret is None:
+            return None
+        return max(0.0, KW_PER_LPM_K * flow * (ret - supply))
+
+    def load_kw(self) -> float | None:
+        """The greatest of feeder, bus-bar and heat balance; None when not one can be believed."""
+        values = [
+            value for value in (self.number("JT-101"), self.number("ET-101"), self.heat_kw()) if value is not None
+        ]
+        return max(values) if values else None
+
+    def need_lpm(self) -> float:
+        """Flow that the present load needs; the rating's when the load is not known."""
+        load_kw = self.load_kw()
+        return LPM_PER_KW * (self.limits.rating_kw if load_kw is None else load_kw)
+
+    def setpoint_lpm(self) -> float:
+        """Flow set-point of the present load: need + 5 %, between half and 1.25 times the nominal flow."""
+        nominal = self.limits.flow_nominal_lpm
+        return min(1.25 * nominal, max(0.5 * nominal, 1.05 * self.need_lpm()))
+
+    def open_proven(self) -> bool:
+        """Both ZSO good and made."""
+        return self.on("ZSO-101") is True and self.on("ZSO-102") is True
+
+    def shut_proven(self) -> bool:
+        """Both ZSC good and made."""
+        return self.on("ZSC-101") is True and self.on("ZSC-102") is True
+
+    def coils_on(self) -> bool:
+        """Both isolation valves' coils read back energised."""
+        return self.on("XY-101") is True and self.on("XY-102") is True
+
+    def flow_stopped(self) -> bool:
+        """Supply and return flow both known and about nil."""
+        nil = self.limits.closed_flow_fraction * self.limits.flow_nominal_lpm
+        supply, ret = self.number("FT-101"), self.number("FT-102")
+        return supply is not None and ret is not None and supply <= nil and ret <= nil
+
+    def permit_dead(self) -> bool:
+        """XI-101 off, no load and no voltage behind the shelves: the rack is proven without power."""
+        load, volt = self.number("ET-101"), self.number("EV-101")
+        dead_kw = self.limits.dead_load_fraction * self.limits.rating_kw
+        dead = load is not None and load <= dead_kw and volt is not None and volt <= self.limits.dead_volt
+        return dead and self.on("XI-101") is False
