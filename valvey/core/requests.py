@@ -8,6 +8,7 @@ from typing import Any
 
 from valvey.core import permissives
 from valvey.core.chart import Event, State
+from valvey.core.permissives import Permissive
 from valvey.core.view import View
 
 
@@ -75,7 +76,7 @@ class RequestRow:
     roles: frozenset[str]
     states: frozenset[State]
     text: str
-    permissives: tuple[permissives.Permissive, ...] = ()
+    permissives: tuple[Permissive, ...] = ()
     args: Mapping[str, Arg] = field(default_factory=dict)
     event: Event | None = None
     goal: frozenset[State] = frozenset()
