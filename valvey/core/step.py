@@ -54,13 +54,15 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
     """
     dt_s = now_s - memory.now_s
     late = memory.armed and dt_s > rack.limits.late_s
-    memory = replace(memory, now_s=now_s, bypasses=expire_bypasses(memory.bypasses, now_s))
+    if memory.bypasses:
+        memory = replace(memory, bypasses=expire_bypasses(memory.bypasses, now_s))
     view = View(readings, memory, rack.limits, now_s)
     heard = hear(view, requests)
-    view = replace(view, asked=heard.asked)
+    if heard.asked:
+        view = replace(view, asked=heard.asked)
 
     judged = judge_all(view, rack.trips, min(dt_s, rack.limits.late_s))
-    memory, facts = latching.note(replace(memory, timers=judged.timers), judged, now_s)
+    memory, facts = latching.note(replace(memory, now_s=now_s, timers=judged.timers), judged, now_s)
     event: Event | None = None
     if memory.armed:
         memory, latched = latching.latch(memory, judged, now_s)

@@ -1,6 +1,6 @@
 """One scan's readings as the safety functions see them: a value when it can be believed, else None."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 from fieldkit.reading import Quality, Readings
@@ -23,15 +23,19 @@ class View:
     now_s: float
     asked: frozenset[Effect] = frozenset()
     """Trip-class demands from outside that were accepted in this scan (SIF-7, SIF-10)."""
+    believed: dict[str, float | None] = field(default_factory=dict)
+    """What was worked out already in this scan; every row of the trip table asks for the same few values."""
 
     def number(self, tag: str) -> float | None:
         """The value of ``tag`` in its unit, when GOOD and fresh."""
-        reading = self.readings.get(tag)
-        if reading is None or reading.quality is not Quality.GOOD:
-            return None
-        if self.now_s - reading.at_s > self.limits.max_age_s.get(tag, self.limits.default_max_age_s):
-            return None
-        return reading.value
+        if tag in self.believed:
+            return self.believed[tag]
+        reading, value = self.readings.get(tag), None
+        if reading is not None and reading.quality is Quality.GOOD:
+            max_age_s = self.limits.max_age_s.get(tag, self.limits.default_max_age_s)
+            value = reading.value if self.now_s - reading.at_s <= max_age_s else None
+        self.believed[tag] = value
+        return value
 
     def on(self, tag: str) -> bool | None:
         """A contact or bit: True, False, or None when it cannot be believed."""
@@ -72,6 +76,8 @@ class View:
 
     def load_kw(self) -> float | None:
         """The greatest of feeder, bus-bar and heat balance; None when not one can be believed."""
+        if "load_kw" in self.believed:
+            return self.believed["load_kw"]
         values = [
             value for value in (self.number("JT-101"), self.number("ET-101"), self.heat_kw()) if value is not None
         ]
