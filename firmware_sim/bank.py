@@ -23,7 +23,7 @@ from firmware_sim.stamps import StampKind, Stamps
 from firmware_sim.wire import Endpoint
 
 MAX_STEP_S = 0.020  # limit switches, wiring and expiries resolve to this or better
-INSTRUMENT_STEPS = 2  # transmitters, panel and meters: every second step
+INSTRUMENTS_S = 0.040  # transmitters, panel and meters are stepped so often
 _EPSILON_S = 1e-9
 
 
@@ -69,7 +69,7 @@ class Bank:
         self._endpoints = tuple(self.endpoints.values())
         self.book = FaultBook(self)
         self.mode_before_fault = CduMode.CONSTANT_DP
-        self._steps = 0
+        self._instruments_s = 0.0
         self._watches: list[Watch] = []
         self._show_set_points()
         self._begin()
@@ -113,15 +113,16 @@ class Bank:
         now_s = self.plant.now_s
         if now_s < self.config.attended_s:
             self._attend(now_s)
-        self._steps += 1
+        self._instruments_s += dt_s
         sump_high = self.plant.cdu.sump_high
-        instruments = self._steps % INSTRUMENT_STEPS == 0
+        instruments_s = self._instruments_s if self._instruments_s + _EPSILON_S >= INSTRUMENTS_S else 0.0
         for rig in rigs:
             rig.step_valves(now_s, dt_s, sump_high)
-            if instruments:
-                rig.step_instruments(now_s, dt_s * INSTRUMENT_STEPS)
-        if instruments:
-            self._step_cdu(dt_s * INSTRUMENT_STEPS)
+            if instruments_s > 0.0:
+                rig.step_instruments(now_s, instruments_s)
+        if instruments_s > 0.0:
+            self._instruments_s = 0.0
+            self._step_cdu(instruments_s)
         self.book.step()
         self.collect()
         for watch in self._watches:

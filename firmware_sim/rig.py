@@ -85,6 +85,8 @@ class Rig:
     feeder: FeederMeter = field(init=False)
     running: bool = True
     _boot_due_s: float = 0.0
+    _driven: tuple[object, ...] = ()
+    _seen: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
         self.valves = ValveController(f"VC-{self.name}", self.seed)
@@ -127,23 +129,32 @@ class Rig:
 
     def drive(self, dt_s: float) -> None:
         """Put what the wiring lets through onto the plant; called before the plant moves on."""
-        plant, coils = self.plant, self.valves.wiring.coils
         on = self.supply.on
-        plant.xv_101_coil = on and coils[XV_101]
-        plant.xv_102_coil = on and coils[XV_102]
-        plant.xv_103_coil = on and coils[XV_103]
-        plant.xv_104_coil = on and coils[XV_104]
-        plant.permit_coil = on and coils[XS_101]
-        plant.fcv_command_pct = self.valves.fcv_command_pct if self.running else None
-        plant.load_kw = self.load_kw if self.mains else 0.0
-        for tag, jump in self.jumps.items():
-            jump.step(self.actuator(tag), dt_s)
+        driven = (*self.valves.wiring.coils, on, self.valves.fcv_command_pct, self.running, self.load_kw, self.mains)
+        if driven != self._driven:
+            self._driven = driven
+            plant, coils = self.plant, self.valves.wiring.coils
+            plant.xv_101_coil = on and coils[XV_101]
+            plant.xv_102_coil = on and coils[XV_102]
+            plant.xv_103_coil = on and coils[XV_103]
+            plant.xv_104_coil = on and coils[XV_104]
+            plant.permit_coil = on and coils[XS_101]
+            plant.fcv_command_pct = self.valves.fcv_command_pct if self.running else None
+            plant.load_kw = self.load_kw if self.mains else 0.0
+        if self.jumps:
+            for tag, jump in self.jumps.items():
+                jump.step(self.actuator(tag), dt_s)
 
     def step_valves(self, now_s: float, dt_s: float, sump_high: bool = False) -> None:
         """The fast part: supply, contacts, wiring, expiries; ``sump_high`` is the common sump's float."""
         self.supply.step(self.mains and not self.cut_24v, dt_s)
         self._follow_supply(now_s)
-        self._read_contacts(sump_high)
+        seen = self._seen_by_contacts(sump_high)
+        if seen != self._seen:
+            self._seen = seen
+            self._read_contacts(sump_high)
+            self.valves.contacts_changed()
+        self.valves.contacts.fcv_open_pct = self._fcv_open_pct()
         if self.running:
             self.valves.step(now_s, dt_s)
 
@@ -186,6 +197,21 @@ class Rig:
                 for device in (self.valves, self.transmitters, self.leak_panel, self.busbar):
                     device.start(now_s)
 
+    def _seen_by_contacts(self, sump_high: bool) -> tuple[object, ...]:
+        """All that the contacts depend on; they are read again when any of it changed."""
+        plant = self.plant
+        return (
+            plant.xv_101.position,
+            plant.xv_102.position,
+            plant.xv_103.position,
+            plant.xv_104.position,
+            plant.power.permit_closed,
+            self.stop.tripped,
+            self.key_locked,
+            self.sump_high or sump_high,
+            bool(self.lies or self.broken) and (*self.lies.items(), *self.broken, *self.valves.wiring.coils),
+        )
+
     def _read_contacts(self, sump_high: bool) -> None:
         plant, contacts = self.plant, self.valves.contacts
         contacts.zso_101, contacts.zsc_101 = self._limits("XV-101", plant.xv_101.open_limit, plant.xv_101.shut_limit)
@@ -196,7 +222,6 @@ class Rig:
         contacts.stop_healthy = self.stop.healthy
         contacts.key_locked = self.key_locked
         contacts.sump_not_high = not (self.sump_high or sump_high)
-        contacts.fcv_open_pct = self._fcv_open_pct()
 
     def _limits(self, valve: str, open_limit: bool, shut_limit: bool) -> tuple[bool, bool]:
         """ZSO and ZSC as their switches have them: wiring and controller see the same contacts."""
@@ -213,6 +238,8 @@ class Rig:
         return open_limit, shut_limit
 
     def _fcv_open_pct(self) -> float:
+        if not self.lies:
+            return self.plant.fcv.feedback * 100.0
         lie = self.lies.get("FCV-101")
         if lie is Lie.FOLLOWS_COMMAND and self.valves.fcv_command_pct is not None:
             return self.valves.fcv_command_pct

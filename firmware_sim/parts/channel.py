@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from firmware_sim.parts.noise import Noise
 
+_EARLY_S = 0.001  # a sample this little before its time is taken as due: steps do not fall on the sample grid
+
 
 class SensorFault(StrEnum):
     """What a sensor, or the register that shows it, may do wrong; the value is in brackets."""
@@ -55,6 +57,9 @@ class Channel:
     _drift: float = 0.0
     _spike_due_s: float = -math.inf
     _held: float = math.nan
+    _since_s: float = 0.0
+    _share: float = 0.0
+    _share_key: tuple[float, float] = (0.0, 0.0)
 
     def set_fault(self, fault: SensorFault, value: float | None) -> None:
         self.faults[fault] = value
@@ -70,22 +75,17 @@ class Channel:
 
     def step(self, true: float, now_s: float, dt_s: float) -> bool:
         """Follow ``true`` for ``dt_s``; True when ``shown`` was sampled anew."""
-        spec = self.spec
-        tau_s = spec.tau_s
-        if self.faults:
-            tau_s = self.faults.get(SensorFault.SLOW) or tau_s
-        if math.isfinite(self.lagged):
-            self.lagged += (true - self.lagged) * (-math.expm1(-dt_s / tau_s) if tau_s > 0 else 1.0)
-        else:
-            self.lagged = true
-        if self.faults and SensorFault.DRIFT in self.faults:
-            self._drift += (self.faults[SensorFault.DRIFT] or 0.0) * dt_s
-        if now_s + 1e-9 < self._due_s:
+        self._since_s += dt_s
+        if now_s + _EARLY_S < self._due_s:
             return False
+        spec, since_s = self.spec, self._since_s
         self._due_s = now_s + spec.update_s
-        shown = self.lagged + self.stream.normal() * (spec.noise + spec.noise_share * abs(self.lagged))
+        self._since_s = 0.0
         if self.faults:
-            shown = self._analog_faults(shown, now_s)
+            shown = self._analog_faults(self._follow(true, since_s), now_s, since_s)
+        else:
+            lagged = self._follow(true, since_s)
+            shown = lagged + self.stream.normal() * (spec.noise + spec.noise_share * abs(lagged))
         if spec.resolution > 0:
             shown = round(shown / spec.resolution) * spec.resolution
         shown = min(max(shown, spec.low), spec.high)
@@ -93,10 +93,24 @@ class Channel:
         self.shown = self._register_faults(shown) if self.faults else shown
         return True
 
-    def _analog_faults(self, shown: float, now_s: float) -> float:
-        faults = self.faults
+    def _follow(self, true: float, since_s: float) -> float:
+        """The lag, exact for a value that stepped at the last sample."""
+        tau_s = self.faults.get(SensorFault.SLOW) or self.spec.tau_s
+        if self.lagged != self.lagged or tau_s <= 0.0:  # NaN: the first sample
+            self.lagged = true
+            return true
+        key = (since_s, tau_s)
+        if key != self._share_key:
+            self._share_key, self._share = key, -math.expm1(-since_s / tau_s)
+        self.lagged += (true - self.lagged) * self._share
+        return self.lagged
+
+    def _analog_faults(self, shown: float, now_s: float, since_s: float) -> float:
+        faults, spec = self.faults, self.spec
+        shown += self.stream.normal() * (spec.noise + spec.noise_share * abs(shown))
         shown += faults.get(SensorFault.BIAS) or 0.0
         if SensorFault.DRIFT in faults:
+            self._drift += (faults[SensorFault.DRIFT] or 0.0) * since_s
             shown += self._drift
         if SensorFault.NOISE in faults:
             shown += self.stream.normal() * (faults[SensorFault.NOISE] or 0.0)

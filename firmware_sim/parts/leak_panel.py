@@ -43,6 +43,7 @@ class LeakPanel(Firmware):
         super().__init__(LEAK_PANEL, serial)
         self.zones = {tag: Zone() for tag in ZONES}
         self._names = {tag: (tag, f"{tag} cable break", f"{tag} contamination") for tag in ZONES}
+        self._places = tuple(enumerate(self.zones.items()))
         self.persistent_writes = 0
         for address, default in _DEFAULTS.items():
             self.holding.set_u16(address, default)
@@ -66,7 +67,7 @@ class LeakPanel(Firmware):
     def step(self, now_s: float, dt_s: float) -> None:
         leak_delay_s = self.holding.get_u16(LEAK_DELAY)
         contamination_delay_s = self.holding.get_u16(CONTAMINATION_DELAY)
-        for address, (tag, zone) in enumerate(self.zones.items()):
+        for address, (tag, zone) in self._places:
             wet = zone.wet or zone.wetted_by_hand
             # A broken cable carries no signal past the break: the panel then knows nothing of water.
             sees_water = wet and not zone.broken

@@ -133,13 +133,18 @@ class ValveController(Firmware):
     # -- time -------------------------------------------------------------------------------------------------------
 
     def step(self, now_s: float, dt_s: float) -> None:
-        """Follow ``contacts`` (set by the caller) to ``now_s``."""
+        """Let time pass: expiries, a stroke test, the position feedback."""
         self._expire(now_s)
-        self._step_test(now_s)
+        if self._test is not Stroke.IDLE:
+            self._step_test(now_s)
+            self._settle()
         if self.position.step(self.contacts.fcv_open_pct, now_s, dt_s):
             shown = self.position.shown
             ok = 0.0 <= shown <= 100.0  # false for NaN too
             self.input.set_u16(3, round(shown * 100) if ok else SENSOR_FAULT)
+
+    def contacts_changed(self) -> None:
+        """Call after changing ``contacts``: the wiring acts at once."""
         self._settle()
 
     def _expire(self, now_s: float) -> None:
