@@ -63,6 +63,18 @@ def load(path: Path) -> Document:
 
 def parse(raw: bytes, file: str) -> Document:
     """Read the bytes of a file that is called ``file`` in messages. Raises ConfigError like ``load``."""
+    document, faults = parse_what_can_be(raw, file)
+    if faults:
+        raise ConfigError(faults)
+    return document
+
+
+def parse_what_can_be(raw: bytes, file: str) -> tuple[Document, list[Fault]]:
+    """Return what ``raw`` says and what is wrong with how it says it: of a key that stands twice, the first holds.
+
+    For whoever wants to tell all faults of a file at once, those of its meaning too. Raises ConfigError when it is no
+    YAML with keys at all.
+    """
     if len(raw) > MOST_BYTES:
         raise ConfigError([Fault(file, None, "", f"is {len(raw)} bytes long", f"at most {MOST_BYTES}")])
     try:
@@ -83,9 +95,7 @@ def parse(raw: bytes, file: str) -> Document:
         reader.fault((), node, "has no keys at its top level", "key: value lines")
         raise ConfigError(reader.faults)
     data = reader.mapping(node, ())
-    if reader.faults:
-        raise ConfigError(reader.faults)
-    return Document(file, data, reader.lines)
+    return Document(file, data, reader.lines), reader.faults
 
 
 def check(document: Document, model: type[M]) -> M:
