@@ -122,14 +122,14 @@ def _fault(document: Document, problem: Problem) -> Fault:
 class _NotHereError(Exception):
     """A part of YAML that these files do without."""
 
-    def __init__(self, problem: str, line: int) -> None:
+    def __init__(self, problem: str, line: int | None) -> None:
         super().__init__(problem)
         self.problem = problem
         self.line = line
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes only; no anchors, bounded depth."""
+    """Composes nodes only; no anchors, no tags, bounded depth."""
 
     depth = 0
 
@@ -138,10 +138,13 @@ class _Loader(yaml.SafeLoader):
         problem = None
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             problem = "anchors and aliases are not used here"
+        elif (tag := getattr(event, "tag", None)) is not None:
+            problem = f"tag {tag} is not used here"
         elif self.depth >= MOST_DEPTH:
             problem = f"more than {MOST_DEPTH} levels deep"
         if problem is not None:
-            raise _NotHereError(problem, self.line + 1)
+            mark = event.start_mark
+            raise _NotHereError(problem, None if mark is None else mark.line + 1)
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
@@ -186,9 +189,6 @@ class _Reader:
 
     def scalar(self, node: yaml.Node, path: KeyPath) -> bool | int | float | str | None:
         word = str(node.value)
-        if not node.tag.startswith("tag:yaml.org,2002:"):
-            self.fault(path, node, f"tag {node.tag} is not used here")
-            return None
         if isinstance(node, yaml.ScalarNode) and node.style in {"'", '"', "|", ">"}:
             return word
         if word in _WORDS:
