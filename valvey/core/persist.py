@@ -1,0 +1,103 @@
+"""Memory as bytes and back: everything that survives a restart, in one JSON document with a format number.
+
+Alarms are written by id and state; their texts come from the table of the version that reads them. What cannot be
+read raises ValueError: the caller then starts as from an unreadable memory, never from half of one.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from fieldkit import alarm
+from fieldkit.alarm import AlarmState
+from valvey.core.alarm_rows import row_of
+from valvey.core.memory import FORMAT, Answered, Memory
+
+_MEMORY = TypeAdapter(Memory)
+_ANSWERED = TypeAdapter(tuple[Answered, ...], config=ConfigDict(strict=False))
+_APART = {"alarms", "answered"}
+
+
+def dump(memory: Memory) -> bytes:
+    """Return the whole of ``memory``."""
+    return _join(to_dict(memory), memory.answered)
+
+
+def dump_light(memory: Memory) -> bytes:
+    """Return ``memory`` without the answers once given, which only grow and are kept apart."""
+    return _join(to_dict(memory), ())
+
+
+def dump_answered(answered: Sequence[Answered]) -> bytes:
+    """Return the answers once given, oldest first."""
+    return _ANSWERED.dump_json(tuple(answered))
+
+
+def load(data: bytes, answered: bytes | None = None) -> Memory:
+    """Return what ``dump`` wrote; with ``answered``, what ``dump_light`` and ``dump_answered`` wrote.
+
+    Raises ValueError naming what is wrong: no JSON, another format, a missing or impossible field.
+    """
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the memory is no JSON document: {error}") from None
+    memory = from_dict(document)
+    if answered is None:
+        return memory
+    try:
+        return replace(memory, answered=_ANSWERED.validate_json(answered))
+    except ValidationError as error:
+        raise ValueError(f"the answers of the memory cannot be read: {_first(error)}") from None
+
+
+def to_dict(memory: Memory) -> dict[str, Any]:
+    """Return ``memory`` without its answers as plain data."""
+    document: dict[str, Any] = _MEMORY.dump_python(memory, mode="json", exclude=_APART)
+    document["alarms"] = [alarm.to_dict(state) for state in memory.alarms.values()]
+    return document
+
+
+def from_dict(document: Any) -> Memory:
+    """Return the memory that ``to_dict`` wrote. Raises ValueError."""
+    if not isinstance(document, dict):  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
+        raise ValueError(f"the memory is {type(document).__name__}, not an object")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"the memory has format {document.get('format')!r}; this version reads format {FORMAT}")
+    unknown = sorted(set(document) - set(Memory.__slots__))
+    missing = sorted(set(Memory.__slots__) - _APART - set(document))
+    if unknown or missing:
+        raise ValueError(f"the memory is not whole: unknown {unknown}, missing {missing}")
+    fields = dict(document)
+    alarms = fields.pop("alarms", [])
+    try:
+        memory = _MEMORY.validate_python(fields)
+        return replace(memory, alarms=_alarms(alarms))
+    except ValidationError as error:
+        raise ValueError(f"the memory cannot be read: {_first(error)}") from None
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"the alarms of the memory cannot be read: {error!r}") from None
+
+
+def _join(document: dict[str, Any], answered: Sequence[Answered]) -> bytes:
+    head = json.dumps(document, separators=(",", ":"))
+    return head[:-1].encode() + b',"answered":' + dump_answered(answered) + b"}"
+
+
+def _alarms(states: Sequence[Mapping[str, Any]]) -> dict[str, AlarmState]:
+    """The alarms that this version still has a row for."""
+    out: dict[str, AlarmState] = {}
+    for state in states:
+        row = row_of(state["id"])
+        if row is not None:
+            out[row.id] = alarm.from_dict(row, state)
+    return out
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, problem["loc"])) or "the document"
+    return f"{place}: {problem['msg']}"
