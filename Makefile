@@ -86,7 +86,7 @@ check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
 
 mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
-	@$(PY) tests/mutation.py --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
+	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove what the targets made, .venv too
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

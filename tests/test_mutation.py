@@ -1,0 +1,162 @@
+"""The mutation run itself: it must find what tests miss, and believe no excuse that is not true."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.mutants import apply, code_lines, mutants_of
+from tests.mutation import Tally, complaints, read_equivalents
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LIMIT = dedent('''
+    """A toy."""
+
+    TABLE = {"low": 10, "high": 20}  # a comment
+
+
+    def judge(value: float, name: str = "low") -> bool:
+        """Docstrings are no code."""
+        if value < 0:
+            raise ValueError("below 0")
+        return value > TABLE[name]
+''')
+
+
+def _words(source: str) -> set[str]:
+    return {f"{mutant.where}: {mutant.what}" for mutant in mutants_of(source, "toy.py")}
+
+
+def test_comparisons_constants_returns_and_table_rows_are_broken() -> None:
+    assert _words(LIMIT) == {
+        "<module>: drop 'low' [0]",
+        "<module>: drop 'high' [1]",
+        "<module>: 10 up",
+        "<module>: 20 up",
+        "judge: Lt to LtE [0]",
+        "judge: Lt to GtE [0]",
+        "judge: 0 up",
+        "judge: return None",
+        "judge: Gt to GtE [0]",
+        "judge: Gt to LtE [0]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("x = a and b and c", {"And to Or", "drop operand [0]", "drop operand [1]", "drop operand [2]"}),
+        ("x = min(a, b) + c", {"min to max", "Add to Sub"}),
+        ("if ready: go()", {"negate condition"}),
+        ("x = [i for i in y if i]", {"drop filter [0]"}),
+        ("x = -a", {"drop minus"}),
+        ("x = True", {"True to False"}),
+        ("x: Literal[3] = y", set[str]()),
+        ("@dataclass(frozen=True)\nclass A: ...", set[str]()),
+    ],
+)
+def test_each_kind_of_slip_has_its_mutants(source: str, words: set[str]) -> None:
+    assert {mutant.what for mutant in mutants_of(source, "toy.py")} == words
+
+
+def test_every_mutant_differs_from_the_original_and_from_the_others() -> None:
+    texts = [ast.unparse(apply(LIMIT, mutant)) for mutant in mutants_of(LIMIT, "toy.py")]
+    assert ast.unparse(ast.parse(LIMIT)) not in texts
+    assert len(set(texts)) == len(texts)
+
+
+def test_an_id_stays_when_lines_move() -> None:
+    moved = LIMIT.replace("TABLE = ", "\n# moved\nTABLE = ")
+    assert [m.id for m in mutants_of(moved, "toy.py")] == [m.id for m in mutants_of(LIMIT, "toy.py")]
+
+
+def test_comments_blank_lines_and_docstrings_are_no_code() -> None:
+    assert code_lines(LIMIT) == 5
+
+
+CHECKS = dedent("""
+    import pytest
+    from toy.limit import judge
+
+    def test_above() -> None:
+        assert judge(11) and not judge(9) and judge(21, "high") and not judge(20, "high")
+
+    def test_below_zero() -> None:
+        with pytest.raises(ValueError):
+            judge(-1)
+        assert not judge(0)
+""")
+
+
+def _hunt(folder: Path, checks: str) -> tuple[int, str, dict[str, object]]:
+    """Hunt the two mutants of the toy's last comparison."""
+    for name, text in (("toy/limit.py", LIMIT), ("checks/test_limit.py", checks)):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    options = ["--package", "toy", "--tests", "checks", "--report", "report.json", "--only", "judge::Gt to"]
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.mutation", *options],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = folder / "report.json"
+    return said.returncode, said.stdout + said.stderr, json.loads(report.read_text()) if report.exists() else {}
+
+
+BOUNDARY = "toy/limit.py::judge::Gt to GtE [0]::1"
+
+
+def test_what_no_test_tells_apart_is_named_and_ends_the_run_non_zero(tmp_path: Path) -> None:
+    code, said, report = _hunt(tmp_path, CHECKS.replace(' and not judge(20, "high")', ""))
+    assert (code, report["survivors"], report["killed"]) == (1, [BOUNDARY], 1), said
+    assert f"no test tells {BOUNDARY} from the original" in said
+
+
+def test_a_run_without_survivors_succeeds(tmp_path: Path) -> None:
+    code, said, report = _hunt(tmp_path, CHECKS)
+    assert (code, report["survivors"], report["killed"]) == (0, [], 2), said
+
+
+def test_tests_that_fail_without_a_mutant_stop_the_run(tmp_path: Path) -> None:
+    code, said, report = _hunt(tmp_path, CHECKS + "\ndef test_wrong() -> None:\n    assert not judge(11)\n")
+    assert (code, report) == (1, {})
+    assert "checks/test_limit.py::test_wrong" in said
+
+
+@pytest.mark.parametrize(
+    ("outcome", "excused", "complaint"),
+    [
+        ("killed", "m", "m is listed as equivalent, but a test tells it apart"),
+        ("timeout", "m", "m is listed as equivalent, but a test tells it apart"),
+        ("survived", "gone", "gone is listed as equivalent and does not exist"),
+        ("survived", "gone", "no test tells m from the original"),
+    ],
+)
+def test_an_excuse_must_be_true(outcome: str, excused: str, complaint: str) -> None:
+    assert complaint in complaints(Tally({"m": outcome}), {excused: "why"}, {"m"}, lines=1)
+
+
+def test_a_true_excuse_is_accepted_but_not_too_many() -> None:
+    tally = Tally({"m": "survived"})
+    assert complaints(tally, {"m": "why"}, {"m", *map(str, range(99))}, lines=100) == []
+    assert complaints(tally, {"m": "why"}, {"m"}, lines=1) == ["1 equivalents of 1 mutants are more than 3%"]
+
+
+def test_too_few_mutants_for_the_code_are_an_error() -> None:
+    assert complaints(Tally(), {}, {"m"}, lines=5) == ["1 mutants in 5 code lines are fewer than 25 per 100"]
+
+
+def test_an_excuse_needs_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "equivalent.yaml"
+    file.write_text("- {id: m, reason: }\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="no reason is given for m"):
+        read_equivalents(file)
