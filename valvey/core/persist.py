@@ -63,8 +63,8 @@ def to_dict(memory: Memory) -> dict[str, Any]:
 
 def from_dict(document: Any) -> Memory:
     """Return the memory that ``to_dict`` wrote. Raises ValueError."""
-    if not isinstance(document, dict):  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
-        raise ValueError(f"the memory is {type(document).__name__}, not an object")
+    if not isinstance(document, dict):
+        raise ValueError(f"the memory is {type(document).__name__}, not an object")  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
     if document.get("format") != FORMAT:
         raise ValueError(f"the memory has format {document.get('format')!r}; this version reads format {FORMAT}")
     unknown = sorted(set(document) - set(Memory.__slots__))
