@@ -261,6 +261,8 @@ def _parse(model: type[P], payload: bytes, most_bytes: int, most_depth: int) -> 
         return data
     if "v" not in data:
         return Refusal("missing_field", "v: is missing", "v: 1", id_in(data))
+    if data["v"] is True:  # equals 1 in Python, and only there
+        return Refusal("wrong_value", "v: true is not known", "v: 1", id_in(data))
     try:
         return model.model_validate_json(payload, strict=True)
     except ValidationError as error:

@@ -29,7 +29,9 @@ Count = Annotated[int, Field(ge=0)]
 class Part(BaseModel):
     """A piece of a payload."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True
+    )
 
 
 class Payload(Part):

@@ -85,8 +85,8 @@ def _float(digits: str) -> float:
 
 
 def _int(digits: str) -> int:
-    if len(digits) > 19:
-        raise _RefusedError("not_finite", f"an integer has {len(digits)} digits", "integers of 64 bits")
+    if len(digits.lstrip("-")) > 19:
+        raise _RefusedError("not_finite", f"an integer has {len(digits)} digits", "integers of at most 19 digits")
     return int(digits)
 
 
