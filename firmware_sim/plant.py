@@ -81,7 +81,10 @@ class Plant:
             if name not in self.racks:
                 raise KeyError(f"no rack {name}: there are {', '.join(self.racks)}")
         density = coolant.density_kg_m3(self.cdu.t_supply_c)
-        branches = [rack.branch(density, isolated=name in shut) for name, rack in self.racks.items()]
+        branches = [
+            Branch(0.0, rack.config.kv_rack, 0.0) if name in shut else rack.branch(density)
+            for name, rack in self.racks.items()
+        ]
         solution = network.solve(self._loop(branches, density), self.cdu.steady_drive(), self.cdu.curve)
         flows = (q + b.draw_supply for q, b in zip(solution.flow_in, branches, strict=True))
         return dict(zip(self.racks, (q * M3H_TO_LPM for q in flows), strict=True))
@@ -99,26 +102,20 @@ class Plant:
         cdu, racks = self.cdu, self._list
         cdu.drive_pumps(TICK_S)
         density = coolant.density_kg_m3(cdu.t_supply_c)
-        warmed_from = [rack.coolant_c for rack in racks]
-        solution = network.solve(
-            self._loop([rack.branch(density) for rack in racks], density),
-            network.FixedSpeed(tuple(cdu.speeds)),
-            cdu.curve,
-            self._last,
-            rounds=2,
-        )
+        branches = [rack.branch(density) for rack in racks]
+        drive = network.FixedSpeed(tuple(cdu.speeds))
+        solution = network.solve(self._loop(branches, density), drive, cdu.curve, self._last, rounds=2)
         self._last = solution
         cdu.take(solution)
-        out_lpm = grown_l = 0.0
         inlets = self._heat.supply(cdu.t_supply_c, racks, TICK_S)
+        out_lpm = 0.0
         for i, rack in enumerate(racks):
-            if rack.through:
+            if branches[i].kv_in > 0.0:
                 rack.carry(
                     solution.flow_in[i], solution.flow_out[i], solution.inner[i], solution.lost[i], density, TICK_S
                 )
             else:
-                rack.hold(solution.supply_bar[i + 1], solution.return_bar[i + 1], density, rack.warmed_from_c, TICK_S)
-            rack.warmed_from_c = warmed_from[i]
+                rack.hold(solution.supply_bar[i + 1], solution.return_bar[i + 1], density, TICK_S)
             rack.warm(inlets[i], TICK_S)
             out_lpm += rack.flow_supply_lpm - rack.flow_return_lpm
             cdu.sump_l += rack.to_sump_l
@@ -162,6 +159,6 @@ class Plant:
         cdu.take(solution)
         self._last = solution
         for i, rack in enumerate(self._list):
-            if rack.through:
+            if branches[i].kv_in > 0.0:
                 rack.carry(solution.flow_in[i], solution.flow_out[i], solution.inner[i], solution.lost[i], density, 0.0)
             rack.settle(config.t_supply_set_c)

@@ -107,7 +107,7 @@ class CduConfig:
     static_kpa: float = 150.0
     vessel_gas_l: float = 60.0
     makeup_lpm_per_kpa: float = 4.0
-    makeup_max_lpm: float = 25.0
+    makeup_max_lpm: float = 40.0
     reservoir_l: float = 200.0
     sump_l: float = 120.0
     facility_c: float = 30.0
