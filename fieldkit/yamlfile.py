@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from yaml.composer import Composer
+from yaml.resolver import BaseResolver
 
 from fieldkit.errors import ConfigError, Fault
 from fieldkit.schema_faults import Problem, problems_of
@@ -78,7 +80,7 @@ def parse_what_can_be(raw: bytes, file: str) -> tuple[Document, list[Fault]]:
     if len(raw) > MOST_BYTES:
         raise ConfigError([Fault(file, None, "", f"is {len(raw)} bytes long", f"at most {MOST_BYTES}")])
     try:
-        node = yaml.compose(raw.decode("utf-8"), Loader=_Loader)
+        node = _Composer(raw.decode("utf-8")).get_single_node()
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ConfigError([Fault(file, line, "", "is not UTF-8 text")]) from error
@@ -128,26 +130,41 @@ class _NotHereError(Exception):
         self.line = line
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes only; no anchors, no tags, bounded depth."""
+class _Composer(Composer, BaseResolver):
+    """Composes nodes from the parser's events (libyaml's where it is there: ten times as fast)."""
 
-    depth = 0
+    def __init__(self, text: str) -> None:
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+        self._events: Any = (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)(text)
+        self._depth = 0
+
+    def check_event(self, *choices: type[yaml.Event]) -> bool:
+        return bool(self._events.check_event(*choices))
+
+    def peek_event(self) -> yaml.Event:
+        event: yaml.Event = self._events.peek_event()
+        return event
+
+    def get_event(self) -> yaml.Event:
+        event: yaml.Event = self._events.get_event()
+        return event
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()
         problem = None
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             problem = "anchors and aliases are not used here"
         elif (tag := getattr(event, "tag", None)) is not None:
             problem = f"tag {tag} is not used here"
-        elif self.depth >= MOST_DEPTH:
+        elif self._depth >= MOST_DEPTH:
             problem = f"more than {MOST_DEPTH} levels deep"
         if problem is not None:
             mark = event.start_mark
             raise _NotHereError(problem, None if mark is None else mark.line + 1)
-        self.depth += 1
+        self._depth += 1
         node = super().compose_node(parent, index)
-        self.depth -= 1
+        self._depth -= 1
         return node
 
 

@@ -149,3 +149,19 @@ def test_a_union_that_fits_nothing_is_one_fault_with_both_reasons() -> None:
     assert (fault.line, fault.key) == (5, "limits.a.step")
     assert "number" in fault.message
     assert "or " in fault.message
+
+
+@pytest.mark.parametrize(
+    "text", ["a: 1\nb: {c: [1, x], d: 'y'}\n", "a: 1\na: 2\n", "a: [1\n", "a: &x 1\n", "a: !t 1\n", "# only\n"]
+)
+def test_without_the_fast_parser_a_file_reads_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome() -> object:
+        try:
+            document = parse(text.encode(), "f.yaml")
+        except ConfigError as error:
+            return [(fault.line, fault.key) for fault in error.faults]
+        return document.data, document.lines
+
+    with_it = outcome()
+    monkeypatch.setattr("yaml.__with_libyaml__", False)
+    assert outcome() == with_it
