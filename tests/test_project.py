@@ -7,6 +7,7 @@ import json
 import re
 import statistics
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -97,6 +98,18 @@ def test_every_module_can_be_read_in_one_sitting() -> None:
     sizes = {str(path.relative_to(ROOT)): _lines(path) for path in _sources(*SHIPPED, "bench")}
     assert {name: lines for name, lines in sizes.items() if lines > 300} == {}
     assert statistics.median(sizes.values()) <= 120
+
+
+def test_the_safety_case_stands_alone() -> None:
+    """valvey/core imports itself, fieldkit, the chart library and the standard library: nothing of Valvey's shell."""
+    allowed = {"fieldkit", "transitions", *sys.stdlib_module_names}
+    for path in _sources("valvey/core"):
+        froms = [node.module or "" for node in ast.walk(ast.parse(_text(path))) if isinstance(node, ast.ImportFrom)]
+        plain = [
+            n.name for node in ast.walk(ast.parse(_text(path))) if isinstance(node, ast.Import) for n in node.names
+        ]
+        strange = [name for name in froms + plain if name.split(".")[0] not in allowed]
+        assert [name for name in strange if not f"{name}.".startswith("valvey.core.")] == [], path
 
 
 def test_the_readme_fits_a_screen_or_two() -> None:
