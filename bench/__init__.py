@@ -1,0 +1,1 @@
+"""Runs the parts together, as users do, and measures them from outside."""

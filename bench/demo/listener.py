@@ -1,0 +1,114 @@
+"""A bystander on the bus: remembers what each rack says, and checks every message against the contract."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiomqtt
+
+from fieldkit.envelope import PAYLOADS, parse
+from fieldkit.errors import Refusal
+from fieldkit.topics import Kind, parse_topic
+
+
+@dataclass
+class RackNews:
+    """What one rack has said so far."""
+
+    state: dict[str, Any] = field(default_factory=dict)
+    points: dict[str, dict[str, Any]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    alarms: dict[str, dict[str, Any]] = field(default_factory=dict)
+    raised: list[str] = field(default_factory=list)
+    """Ids of alarms that became active, in order."""
+    online: bool = False
+
+    def facts(self, name: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["fact"] == name]
+
+
+class Listener:
+    """Subscribes to the whole tree of one site."""
+
+    def __init__(self, host: str, port: int, site: str, on_event: Callable[[str, dict[str, Any]], None]) -> None:
+        self._host, self._port, self._site, self._on_event = host, port, site, on_event
+        self.racks: dict[str, RackNews] = {}
+        self.observed = 0
+        self.invalid = 0
+        self.faults: list[str] = []
+        self._first: dict[tuple[str, str, str], int] = {}
+        self._last: dict[tuple[str, str, str], int] = {}
+        self.changed = asyncio.Event()
+
+    @property
+    def published(self) -> int:
+        """Messages sent: those seen, and those whose sequence numbers say that they were missed."""
+        seen = sum(1 for _ in self._numbered)
+        spans = sum(last - self._first[key] + 1 for key, last in self._last.items())
+        return self.observed + max(0, spans - seen)
+
+    async def run(self) -> None:
+        """Listen until cancelled. Raises aiomqtt.MqttError when the broker goes away."""
+        self._numbered: set[tuple[tuple[str, str, str], int]] = set()
+        client = aiomqtt.Client(
+            self._host, self._port, protocol=aiomqtt.ProtocolVersion.V5, max_queued_incoming_messages=100_000
+        )
+        async with client:
+            await client.subscribe(f"racky/v1/{self._site}/#", qos=1)
+            self.changed.set()
+            async for message in client.messages:
+                self._take(str(message.topic), bytes(message.payload or b""))
+
+    def _take(self, name: str, payload: bytes) -> None:
+        topic = parse_topic(name)
+        self.observed += 1
+        if topic is None or topic.kind is Kind.REQUEST:
+            return
+        news = self.racks.setdefault(topic.node, RackNews())
+        if topic.kind is Kind.ALARM and not payload:
+            news.alarms.pop(topic.rest[0], None)
+            return
+        judged = parse(PAYLOADS[topic.kind], payload)
+        if isinstance(judged, Refusal):
+            self.invalid += 1
+            self.faults.append(f"{name}: {judged.reason}")
+            return
+        self._note(topic.node, news, topic.kind, json.loads(payload))
+        self.changed.set()
+
+    def _note(self, rack: str, news: RackNews, kind: Kind, document: dict[str, Any]) -> None:
+        if kind in {Kind.TELEMETRY, Kind.EVENT}:
+            key = (rack, str(kind), document["boot_id"])
+            self._first.setdefault(key, document["seq"])
+            self._last[key] = max(self._last.get(key, 0), document["seq"])
+            self._numbered.add((key, document["seq"]))
+        if kind is Kind.STATE:
+            news.state = document
+        elif kind is Kind.TELEMETRY:
+            news.points = document["points"]
+        elif kind is Kind.AVAILABILITY:
+            news.online = document["status"] == "online"
+        elif kind is Kind.EVENT:
+            news.events.append(document)
+            self._on_event(rack, document)
+        elif kind is Kind.ALARM:
+            was = news.alarms.get(document["id"], {}).get("active", False)
+            news.alarms[document["id"]] = document
+            if document["active"] and not was:
+                news.raised.append(document["id"])
+
+    async def wait_for(self, holds: Callable[[], bool], within_s: float) -> bool:
+        """Wait until ``holds``, looked at with each message; return whether it came true in time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                for _ in itertools.count():
+                    if holds():
+                        return True
+                    self.changed.clear()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self.changed.wait(), 0.1)
+        return holds()

@@ -1,0 +1,85 @@
+"""Line plots as plain SVG: no script, no font from elsewhere, readable in a browser and on a project page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 96, 30, 34
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One curve: its name and values at the plot's times."""
+
+    name: str
+    values: Sequence[float]
+
+
+def plot(
+    title: str,
+    unit: str,
+    t_s: Sequence[float],
+    lines: Sequence[Line],
+    *,
+    width: int = 860,
+    height: int = 250,
+    y: int = 0,
+) -> str:
+    """Return a ``<g>`` of one plot, shifted down by ``y``; x axis in seconds."""
+    low = min(min(line.values) for line in lines)
+    high = max(max(line.values) for line in lines)
+    pad = max(0.06 * (high - low), 0.5)
+    low, high = min(low - pad, low if low < 0.0 else max(0.0, low - pad)), high + pad
+    span_s = max(t_s[-1] - t_s[0], 1e-9)
+
+    def px(at_s: float) -> float:
+        return _LEFT + (at_s - t_s[0]) / span_s * (width - _LEFT - _RIGHT)
+
+    def py(value: float) -> float:
+        return _TOP + (high - value) / (high - low) * (height - _TOP - _BOTTOM)
+
+    parts = [f'<g transform="translate(0 {y})"><text x="{_LEFT}" y="18" font-weight="bold">{escape(title)}</text>']
+    for tick in _ticks(low, high):
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{width - _RIGHT}" y1="{py(tick):.1f}" y2="{py(tick):.1f}" stroke="#ddd"/>'
+        )
+        parts.append(f'<text x="{_LEFT - 6}" y="{py(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
+    for tick in _ticks(t_s[0], t_s[-1]):
+        parts.append(f'<text x="{px(tick):.1f}" y="{height - 16}" text-anchor="middle">{tick:g}</text>')
+    parts.append(f'<text x="{width - _RIGHT}" y="{height - 3}" text-anchor="end">s after the hole</text>')
+    parts.append(f'<text x="4" y="18">{escape(unit)}</text>')
+    ends = _spread([py(line.values[-1]) for line in lines])
+    for n, line in enumerate(lines):
+        colour = COLOURS[n % len(COLOURS)]
+        points = " ".join(f"{px(at_s):.1f},{py(value):.1f}" for at_s, value in zip(t_s, line.values, strict=True))
+        parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{points}"/>')
+        parts.append(f'<text x="{width - _RIGHT + 6}" y="{ends[n] + 4:.1f}" fill="{colour}">{escape(line.name)}</text>')
+    return "".join(parts) + "</g>"
+
+
+def sheet(plots: Sequence[str], *, width: int = 860, height: int = 250) -> str:
+    """Return an SVG document of plots that were made with ``y = n * height``."""
+    style = "font-family: sans-serif; font-size: 12px; fill: #222"
+    whole = height * len(plots)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {whole}" width="{width}" height="{whole}" style="{style}">'
+        f'<rect width="{width}" height="{whole}" fill="white"/>{"".join(plots)}</svg>'
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    rough = (high - low) / 5.0
+    power = 10.0 ** (len(str(int(rough))) - 1) if rough >= 1.0 else 0.1
+    step = next((power * m for m in (1, 2, 5, 10, 20) if power * m >= rough), power * 20)
+    first = step * (int(low / step) + (1 if low > 0 and low % step else 0))
+    return [round(first + n * step, 6) for n in range(int((high - first) / step) + 1)]
+
+
+def _spread(wanted: list[float], gap: float = 14.0) -> list[float]:
+    """Move labels apart so that none covers another, in their order."""
+    placed: dict[int, float] = {}
+    last = float("-inf")
+    for n in sorted(range(len(wanted)), key=lambda i: wanted[i]):
+        last = placed[n] = max(wanted[n], last + gap)
+    return [placed[n] for n in range(len(wanted))]
