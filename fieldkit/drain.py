@@ -35,7 +35,6 @@ async def drain(
                 continue
             if message.qos:
                 window.append((message, loop.create_task(_told(publish, message, wake))))
-                await asyncio.sleep(0)  # its first step sends it: the order of the box is the order on the wire
             else:
                 lost = loop.create_future()
                 window.append((message, lost))

@@ -19,12 +19,12 @@ from paho.mqtt.reasoncodes import ReasonCode
 from fieldkit.backoff import Backoff
 from fieldkit.canary import Canary, CanaryWatch
 from fieldkit.drain import WINDOW, drain
+from fieldkit.flush import PromptWriter
 from fieldkit.mqtt_types import Incoming, Quarrel, Settings, Status
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
 
 _AUTH_CODES = frozenset({0x86, 0x87, 0x8A, 0x8C})
 _TAKEN_OVER = 0x8E
-_REFUSED_FROM = 0x80
 _STABLE_S = 10.0
 """A connection that lived so long is no part of a quarrel: the next attempt starts from the shortest wait."""
 _GOODBYE_S = 1.0
@@ -89,15 +89,13 @@ class MqttSession:
 
     async def run(self) -> None:
         """Connect, and connect again, until ``stop``. Returns only then."""
-        loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
-            client = self._client()
-            wait_s = 0.0
+            client, wait_s = self._client(), 0.0
             try:
                 async with client:
                     await self._serve(client)
             except aiomqtt.MqttError as error:
-                wait_s = self._lost(error, loop.time())
+                wait_s = self._lost(error, asyncio.get_running_loop().time())
             finally:
                 _discard(client)
             with suppress(TimeoutError):
@@ -140,7 +138,10 @@ class MqttSession:
             logger=_QUIET,
         )
         client.pending_calls_threshold = 10 * WINDOW
-        client._client.connect_timeout = settings.timeout_s  # ruff: ignore[private-member-access]
+        paho, ended = client._client, client._disconnected  # ruff: ignore[private-member-access]
+        paho.connect_timeout = settings.timeout_s
+        writer = PromptWriter(lambda error: None if ended.done() else ended.set_exception(error))
+        paho.on_socket_register_write, paho.on_socket_unregister_write = writer.wanted, writer.written
         return client
 
     async def _serve(self, client: aiomqtt.Client) -> None:
@@ -185,7 +186,7 @@ class MqttSession:
             return
         codes = await client.subscribe([(topic, 1) for topic in self._filters])
         values = [code if isinstance(code, int) else code.value for code in codes]
-        refused = tuple(t for t, v in zip(self._filters, values, strict=True) if v >= _REFUSED_FROM)
+        refused = tuple(t for t, v in zip(self._filters, values, strict=True) if v >= 0x80)
         if refused and refused != self.status.refused_topics:
             self._notice("mqtt_subscriptions_refused", {"topics": list(refused)})
         self.status.refused_topics = refused
@@ -270,10 +271,11 @@ async def _until_lost(client: aiomqtt.Client) -> None:
 
 def _discard(client: aiomqtt.Client) -> None:
     """Close what a failed attempt leaves open: without this each one keeps a socket and a task."""
-    client._client.disconnect()  # ruff: ignore[private-member-access]
     client._client._sock_close()  # ruff: ignore[private-member-access]
     if client._disconnected.done():  # ruff: ignore[private-member-access]
-        client._disconnected.exception()  # ruff: ignore[private-member-access]
+        client._disconnected.exception()  # ruff: ignore[private-member-access] - taken note of
+    else:
+        client._disconnected.set_result(None)  # ruff: ignore[private-member-access]
 
 
 def _code_of(error: BaseException) -> int | None:
