@@ -4,6 +4,7 @@ import asyncio
 import re
 import shutil
 import socket
+import ssl
 import statistics
 import subprocess
 import time
@@ -15,13 +16,15 @@ from pathlib import Path
 import aiomqtt
 import pytest
 
+from tests.wire.broker import MOSQUITTO, free_port, needs_mosquitto
+
 CONFIGS = Path(__file__).resolve().parents[2] / "configs" / "mosquitto"
-SEARCH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path=SEARCH)
-PASSWD = shutil.which("mosquitto_passwd") or shutil.which("mosquitto_passwd", path=SEARCH)
+PASSWD = shutil.which("mosquitto_passwd") or shutil.which("mosquitto_passwd", path="/usr/bin")
+OPENSSL = shutil.which("openssl")
 
-pytestmark = pytest.mark.skipif(MOSQUITTO is None or PASSWD is None, reason="mosquitto is not installed here")
+pytestmark = [needs_mosquitto, pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed here")]
 
+NODELAY = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 JUDGE = "judge"  # added by these tests: sees everything, so that what passed can be told from what did not
 NAMES = ("ann", "otto", "edda", "sami", "sue", "valvey-r01", "racky-r01", "loop-cdu1", "dsx-gateway", JUDGE)
 R01 = "racky/v1/demo/r01/valvey"
@@ -81,20 +84,55 @@ HEARD = (
 
 @dataclass(frozen=True)
 class Broker:
-    """A running Mosquitto with the shipped files; every name's password is the name."""
+    """A running Mosquitto with the shipped files; every name's password is the name, otto has a certificate too."""
 
     port: int
+    tls_port: int
+    certs: Path
 
     def client(self, name: str | None, *, password: str | None = None) -> aiomqtt.Client:
-        nodelay = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
         return aiomqtt.Client(
-            "127.0.0.1", self.port, username=name, password=password or name, timeout=5.0, socket_options=nodelay
+            "127.0.0.1", self.port, username=name, password=password or name, timeout=5.0, socket_options=NODELAY
+        )
+
+    def tls_client(self, certificate: str, *, username: str) -> aiomqtt.Client:
+        context = ssl.create_default_context(cafile=self.certs / "racky-ca.crt")
+        context.load_cert_chain(self.certs / f"{certificate}.crt", self.certs / f"{certificate}.key")
+        return aiomqtt.Client(
+            "localhost", self.tls_port, username=username, password=username, tls_context=context, timeout=5.0
         )
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+def _openssl(folder: Path, *arguments: str) -> None:
+    subprocess.run([str(OPENSSL), *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def _make_certificates(folder: Path) -> None:
+    """An authority of our own, the broker's certificate and otto's."""
+    folder.mkdir()
+    key = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    _openssl(folder, *key, "-subj", "/CN=racky test authority", "-keyout", "racky-ca.key", "-out", "racky-ca.crt")
+    by = ("-CA", "racky-ca.crt", "-CAkey", "racky-ca.key", "-addext", "basicConstraints=critical,CA:FALSE")
+    for file, name, alternative in (("broker", "localhost", "DNS:localhost"), ("otto", "otto", "DNS:otto")):
+        also = ("-addext", f"subjectAltName={alternative}", "-keyout", f"{file}.key", "-out", f"{file}.crt")
+        _openssl(folder, *key, *by, "-subj", f"/CN={name}", *also)
+
+
+def _configure(folder: Path, port: int, tls_port: int) -> Path:
+    """The shipped files, moved into ``folder`` and to free ports."""
+    passwords = folder / "racky.passwd"
+    passwords.write_text("".join(f"{name}:{name}\n" for name in NAMES), encoding="utf-8")
+    subprocess.run([str(PASSWD), "-U", str(passwords)], check=True, capture_output=True)
+    acl = (CONFIGS / "racky.acl").read_text(encoding="utf-8") + f"\nuser {JUDGE}\ntopic readwrite #\n"
+    (folder / "racky.acl").write_text(acl, encoding="utf-8")
+    _make_certificates(folder / "certs")
+    parts = [(CONFIGS / name).read_text(encoding="utf-8") for name in ("racky.conf", "racky-tls.conf.example")]
+    moved = "\n".join([*parts, f"user {getuser()}"]).replace("/etc/mosquitto", str(folder))
+    moved = moved.replace("listener 1883 ", f"listener {port} ").replace(
+        "listener 8883", f"listener {tls_port} 127.0.0.1"
+    )
+    (folder / "racky.conf").write_text(moved + "\n", encoding="utf-8")
+    return folder / "racky.conf"
 
 
 def _wait_for_listener(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -112,21 +150,14 @@ def _wait_for_listener(port: int, process: subprocess.Popen[bytes], log: Path) -
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     folder = tmp_path_factory.mktemp("mosquitto")
-    passwords = folder / "racky.passwd"
-    passwords.write_text("".join(f"{name}:{name}\n" for name in NAMES), encoding="utf-8")
-    subprocess.run([str(PASSWD), "-U", str(passwords)], check=True, capture_output=True)
-    acl = (CONFIGS / "racky.acl").read_text(encoding="utf-8") + f"\nuser {JUDGE}\ntopic readwrite #\n"
-    (folder / "racky.acl").write_text(acl, encoding="utf-8")
-    port = _free_port()
-    conf = (CONFIGS / "racky.conf").read_text(encoding="utf-8").replace("/etc/mosquitto", str(folder))
-    conf = conf.replace("listener 1883 ", f"listener {port} ") + f"\nuser {getuser()}\n"
-    (folder / "racky.conf").write_text(conf, encoding="utf-8")
-    log = folder / "log"
+    port, tls_port, log = free_port(), free_port(), folder / "log"
+    command = [str(MOSQUITTO), "-c", str(_configure(folder, port, tls_port))]
     with log.open("wb") as out:
-        process = subprocess.Popen([str(MOSQUITTO), "-c", str(folder / "racky.conf")], stdout=out, stderr=out)
+        process = subprocess.Popen(command, stdout=out, stderr=out)
     try:
         _wait_for_listener(port, process, log)
-        yield Broker(port)
+        _wait_for_listener(tls_port, process, log)
+        yield Broker(port, tls_port, folder / "certs")
     finally:
         process.terminate()
         process.wait(timeout=10.0)
@@ -180,6 +211,24 @@ async def test_nobody_enters_without_a_name_and_its_password(
     with pytest.raises(aiomqtt.MqttError, match=r"(?i)not authori[sz]ed|code:5"):
         async with broker.client(name, password=password):
             pass
+
+
+async def test_a_certificate_is_a_login_and_gives_the_same_rights(broker: Broker, judge: aiomqtt.Client) -> None:
+    async with broker.tls_client("otto", username="sami") as client:  # the certificate counts, not what is claimed
+        await client.publish(f"{R01}/request/safety/sami", "{}", qos=1)
+        await client.publish(f"{R01}/request/operator/otto", "{}", qos=1)
+    await judge.publish("racky/last", qos=1)
+    assert await _topics_until(judge, "racky/last") == {f"{R01}/request/operator/otto"}
+
+
+def test_from_elsewhere_nobody_enters_without_a_certificate(broker: Broker) -> None:
+    context = ssl.create_default_context(cafile=broker.certs / "racky-ca.crt")
+    with (
+        socket.create_connection(("127.0.0.1", broker.tls_port), timeout=5.0) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as wrapped,
+        pytest.raises(ssl.SSLError, match=r"(?i)certificate.required"),
+    ):
+        wrapped.recv(1)  # in TLS 1.3 the refusal comes after the client's side of the handshake
 
 
 async def test_a_message_larger_than_ours_ends_the_connection(broker: Broker) -> None:
