@@ -16,6 +16,7 @@ from pathlib import Path
 import aiomqtt
 import pytest
 
+from fieldkit.topics import Daemon, Kind, Role
 from tests.wire.broker import MOSQUITTO, free_port, needs_mosquitto
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs" / "mosquitto"
@@ -264,7 +265,20 @@ async def test_an_answer_is_not_held_back_behind_an_acknowledgement(broker: Brok
     assert statistics.median(took_s[rounds // 2 :]) < 0.02
 
 
-def test_every_role_of_the_contract_has_its_example() -> None:
+def test_every_role_that_may_ask_has_its_example() -> None:
     acl = (CONFIGS / "racky.acl").read_text(encoding="utf-8")
-    roles = {"operator", "engineer", "safety", "supervisor", "coordinator", "racky", "integration"}
-    assert set(re.findall(r"^topic write .*/request/([a-z]+)/", acl, flags=re.MULTILINE)) == roles
+    named = set(re.findall(r"^topic write .*/request/([a-z]+)/", acl, flags=re.MULTILINE))
+    assert named == set(Role) - {Role.OBSERVER}
+
+
+@pytest.mark.parametrize("daemon", [Daemon.VALVEY, Daemon.RACKY])
+def test_a_daemon_may_send_and_hear_all_that_the_contract_has_it_do(daemon: Daemon) -> None:
+    block = (CONFIGS / "racky.acl").read_text(encoding="utf-8").split(f"user {daemon}-r01\n")[1].split("\nuser ")[0]
+    kinds = {
+        access: set(re.findall(rf"^topic {access} racky/v1/demo/r01/{daemon}/([a-z]+)", block, re.MULTILINE))
+        for access in ("write", "read", "readwrite")
+    }
+    ours = set(Kind) - {Kind.LEASE, Kind.GRANT}  # the loop's
+    assert kinds["readwrite"] == {Kind.CANARY}
+    assert kinds["read"] == {Kind.REQUEST}
+    assert kinds["write"] == ours - {Kind.CANARY, Kind.REQUEST}
