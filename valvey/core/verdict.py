@@ -79,21 +79,19 @@ QUIET = Timer()
 def count(timer: Timer, judgement: Judgement, dt_s: float) -> Timer:
     """Return the timer after a scan ``dt_s`` seconds after the last one.
 
-    Time counts as demanded only between two scans that both saw the demand, so a hold is never shorter than
-    it says.
+    The time since the last scan belongs to what that scan saw: a hold is never shorter than it says, and a demand
+    that comes and goes with every scan still adds up by its share of the time.
     """
     verdict, blind = judgement.verdict, judgement.blind
     if verdict is Verdict.NOT_ARMED:
         return QUIET
     demand_s, blind_s = timer.demand_s, timer.blind_s
-    if verdict is D:
-        if timer.verdict is D:
-            demand_s += dt_s
-    elif verdict is H and demand_s:
+    if timer.verdict is D:
+        demand_s += dt_s
+    elif timer.verdict is H and demand_s:
         demand_s = max(0.0, demand_s - dt_s)
-    if blind:
-        if timer.blind:
-            blind_s += dt_s
+    if timer.blind:
+        blind_s += dt_s
     elif blind_s:
         blind_s = max(0.0, blind_s - dt_s)
     if verdict is timer.verdict and blind is timer.blind and demand_s == timer.demand_s and blind_s == timer.blind_s:
