@@ -44,11 +44,8 @@ class Judged:
     shadows: tuple[Due, ...]
     blind: tuple[str, ...]
     caps: tuple[str, ...]
-
-    @property
-    def demand(self) -> bool:
-        """Whether anything that would trip demands now."""
-        return any(judgement.verdict is D for judgement in self.judgements.values())
+    demand: bool
+    """Whether anything that would trip demands now, its hold over or not."""
 
 
 def hold_s(trip: Trip, judgement: Judgement, view: View) -> float:
@@ -86,12 +83,14 @@ def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
     shadows: list[Due] = []
     blind: list[str] = []
     caps: list[str] = []
+    demand = False
     for trip in trips:
         if memory.state not in trip.armed or _bypassed(trip, names):
             judgements[trip.key] = NOT_ARMED
             continue
         judgement = trip.judge(view)
         judgements[trip.key] = judgement
+        demand = demand or (judgement.verdict is D and not trip.cap and not trip.shadow)
         timer = count(memory.timers.get(trip.key, QUIET), judgement, dt_s)
         if timer is not QUIET and timer != QUIET:
             timers[trip.key] = timer
@@ -109,7 +108,7 @@ def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
             caps.append(trip.key)
         else:
             (shadows if trip.shadow else due).append(found)
-    return Judged(judgements, timers, tuple(due), tuple(shadows), tuple(blind), tuple(caps))
+    return Judged(judgements, timers, tuple(due), tuple(shadows), tuple(blind), tuple(caps), demand)
 
 
 def expire_bypasses(bypasses: tuple[Bypass, ...], now_s: float) -> tuple[Bypass, ...]:
