@@ -158,7 +158,12 @@ def emergency_stop(view: View) -> Judgement:
 
 
 def not_acknowledged(view: View) -> Judgement:
-    """SIF-8: age of the last acknowledged valve write, counted from arming when there was none."""
+    """SIF-8: age of the last acknowledged valve write, counted from arming when there was none.
+
+    A disarmed rack writes nothing, so nothing can be acknowledged.
+    """
+    if not view.memory.armed:
+        return NOT_ARMED
     ack = view.readings.get("WRITE-ACK")
     since_s = view.memory.armed_since_s if ack is None else max(ack.at_s, view.memory.armed_since_s)
     age_s = view.now_s - since_s
