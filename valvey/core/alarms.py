@@ -115,7 +115,7 @@ def _plant(view: View) -> Iterable[str]:
         yield "unload-overdue"
     if memory.state is State.COOLDOWN and memory.isolate_wanted and memory.step is Step.RAMP and memory.cool_overdue:
         yield "cooling-overdue"
-    if sum(vote.verdict is D for vote in shut_votes(view)) == 1:
+    if any(vote.verdict is D for vote in shut_votes(view)):
         yield "valve-doubt"
     pressure = view.number("PT-101")
     if pressure is not None and pressure > limits.supply_hh_kpa and view.on("ZSC-101") is True:

@@ -18,6 +18,7 @@ class FactKind(StrEnum):
     UNLOCK = "unlock"
     BYPASS = "bypass"
     UNBYPASS = "unbypass"
+    BYPASS_ENDING = "bypass_ending"
     ALARM = "alarm"
     POWER_CAP = "power_cap"
     SECOND_TRIP_PATH = "second_trip_path"

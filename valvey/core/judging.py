@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from valvey.core.limits import Limits
-from valvey.core.memory import Bypass, Effect, Latch
+from valvey.core.memory import Effect, Latch
 from valvey.core.trips import FULL_HOLD_AFTER_ADOPTION, Trip
 from valvey.core.verdict import NOT_ARMED, QUIET, D, Judgement, Timer, count
 from valvey.core.view import View
@@ -109,8 +109,3 @@ def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
         else:
             (shadows if trip.shadow else due).append(found)
     return Judged(judgements, timers, tuple(due), tuple(shadows), tuple(blind), tuple(caps), demand)
-
-
-def expire_bypasses(bypasses: tuple[Bypass, ...], now_s: float) -> tuple[Bypass, ...]:
-    """Return the bypasses that still hold."""
-    return tuple(bypass for bypass in bypasses if bypass.until_s > now_s)

@@ -28,6 +28,12 @@ def disarmed(view: View) -> tuple[str, str] | None:
     return ("the rack is armed already", "nothing: it acts") if view.memory.armed else None
 
 
+def storage(view: View) -> tuple[str, str] | None:
+    if view.on("SYS-STORE") is True:
+        return ("memory or journal cannot be written", "a disk that can be written; see alarm storage-fault")
+    return None
+
+
 def no_latch(view: View) -> tuple[str, str] | None:
     names = ", ".join(sorted({latch.sif for latch in view.memory.latches}))
     return (f"latched: {names}", f"clear the cause, then 'reset' with sif: [{names}]") if names else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fieldkit.reading import Readings
-from valvey.core import adoption, latching, procedures
+from valvey.core import adoption, latching, procedures, standing
 from valvey.core.alarms import advance_alarms
 from valvey.core.chart import FIRST_STEP, OUTPUTS, Event, Guard, State, Throttle
 from valvey.core.enter import enter
@@ -12,7 +12,7 @@ from valvey.core.facts import Fact, FactKind
 from valvey.core.gate import NO_WRITE, Outputs
 from valvey.core.hearing import act, hear
 from valvey.core.judges import shut_votes
-from valvey.core.judging import Judged, expire_bypasses, judge_all
+from valvey.core.judging import Judged, judge_all
 from valvey.core.lifecycle import remember
 from valvey.core.limits import Limits
 from valvey.core.machine import advance
@@ -54,8 +54,7 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
     """
     dt_s = now_s - memory.now_s
     late = memory.armed and dt_s > rack.limits.late_s
-    if memory.bypasses:
-        memory = replace(memory, bypasses=expire_bypasses(memory.bypasses, now_s))
+    memory, ended = standing.expire_bypasses(memory, now_s)
     view = View(readings, memory, rack.limits, now_s)
     heard = hear(view, requests)
     if heard.asked:
@@ -70,7 +69,7 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
         event = latching.most_urgent(memory, judged) or (Event.LATE if late else None)
 
     memory, asked_event, told = act(replace(view, memory=memory), judged, rack.trips, heard, event)
-    facts += told
+    facts += (*ended, *told)
     event = event or asked_event
     if event is None and memory.armed:
         memory, event = _own_event(replace(view, memory=memory), judged)
@@ -79,9 +78,10 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
         facts += moved
 
     memory = _settle(replace(view, memory=memory), dt_s)
+    memory, locked = standing.turn_key(replace(view, memory=memory))
     memory, answered = remember(replace(view, memory=memory), requests, heard.answers)
     memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
-    return Scan(memory, demand(memory, rack.limits), (*facts, *answered, *alarmed), judged)
+    return Scan(memory, demand(memory, rack.limits), (*facts, *locked, *answered, *alarmed), judged)
 
 
 def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
