@@ -1,0 +1,243 @@
+"""What may stand in a rack's file: its sections, the bounds of each value, and its unit in the key.
+
+Only what one value alone can get wrong is judged here; ``config_check`` judges what they say together.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from fieldkit import point
+
+Id = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")]
+Person = Annotated[str, Field(min_length=2, max_length=80)]
+Text = Annotated[str, Field(min_length=1, max_length=400)]
+TagName = Annotated[str, Field(pattern=r"^[A-Z]{1,4}-[1-9][0-9]{2}[A-Z]?$")]
+Fraction = Annotated[float, Field(gt=0, lt=1)]
+Wire = Literal["W1", "W2", "W3", "W4", "W5", "W6"]
+Lane = Literal["fast", "normal", "slow"]
+LANES: tuple[Lane, ...] = ("fast", "normal", "slow")
+
+
+class Model(point.Model):
+    """Frozen, no unknown keys, no silent conversion, no NaN; what stands under a field is its documentation."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Scan(Model):
+    """Periods of the three lanes."""
+
+    fast_s: Annotated[float, Field(gt=0, le=1)]
+    """Leak, flow, pressure, valve feedback; also the period of the safety logic."""
+    normal_s: Annotated[float, Field(gt=0, le=10)]
+    """Temperatures, power."""
+    slow_s: Annotated[float, Field(gt=0, le=3600)]
+    """Identity, counters."""
+
+
+class Bus(Model):
+    """One Modbus device."""
+
+    tcp: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$")]
+    """``host:port``."""
+    unit: Annotated[int, Field(ge=0, le=255)]
+    profile: Annotated[str, Field(pattern=r"^[a-z0-9]+_[a-z0-9-]+$")]
+    """Name of a file in ``profiles_dir``, without ``.yaml``."""
+    timeout_s: Annotated[float, Field(gt=0, le=5)]
+    """For a connection attempt and for a reply; nothing is repeated after it."""
+    min_gap_s: Annotated[float, Field(ge=0, le=5)] | None = None
+    """Least quiet time between a reply and the next request; left out = the profile's."""
+    write_connection: Literal["own", "shared"] | None = None
+    """Of a device with outputs: whether its writes have their own connection."""
+
+    @property
+    def host(self) -> str:
+        return self.tcp.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        return int(self.tcp.rpartition(":")[2])
+
+    @field_validator("tcp")
+    @classmethod
+    def _port(cls, tcp: str) -> str:
+        if not 1 <= int(tcp.rpartition(":")[2]) <= 65535:
+            raise ValueError(f"{tcp!r}: a port is 1..65535")
+        return tcp
+
+
+class TagPlace(Model):
+    """Where one tag is found."""
+
+    bus: Text
+    point: Text
+    """Name of a point of the bus's profile."""
+    lane: Lane | None = None
+    """How often it is read; an output has none, it is written."""
+    lag_s: Annotated[float, Field(ge=0, le=60)] | None = None
+    """Time constant of the sensor, for the response-time sheet."""
+    delay_s: Annotated[float, Field(ge=0, le=1000)] | None = None
+    """Delay that the device itself adds (a leak panel's), for the response-time sheet."""
+    norm: tuple[float, float] | None = None
+    """Normal band in the tag's unit: believed at once after a reconnect. Left out = every value is."""
+
+
+class SetPoints(Model):
+    """The core's limits that a site may tune. What is left out keeps the design's estimate (SAFETY.md)."""
+
+    rating_kw: Annotated[float, Field(ge=5, le=1000)]
+    """What the rack may draw."""
+    flow_nominal_lpm: Annotated[float, Field(ge=5, le=2000)]
+    """Coolant flow at the rating."""
+    kv_rack_m3_h: Annotated[float, Field(ge=0.5, le=200)]
+    """Kv of the rack between PT-101 and PT-102: m3/h at 1 bar."""
+    supply_hh_kpa: Annotated[float, Field(ge=100, le=1500)]
+    """PT-101 high-high: the relief valve PSV-101 less 10 %."""
+    stroke_101_s: Annotated[float, Field(ge=1, le=30)]
+    """Full stroke of XV-101; shutting faster than 10·rho·L·v/dP makes water hammer."""
+    stroke_102_s: Annotated[float, Field(ge=1, le=30)]
+    static_ll_kpa: Annotated[float, Field(ge=5, le=300)] = 30.0
+    return_hh_c: Annotated[float, Field(ge=40, le=80)] = 65.0
+    return_h_c: Annotated[float, Field(ge=35, le=80)] = 60.0
+    supply_hh_c: Annotated[float, Field(ge=25, le=60)] = 50.0
+    supply_h_c: Annotated[float, Field(ge=20, le=60)] = 47.0
+    flow_ll_fraction: Fraction = 0.25
+    """SIF-4, of what the load needs."""
+    flow_l_fraction: Fraction = 0.45
+    """SIF-4's second stage, of what the load needs."""
+    armed_load_fraction: Annotated[float, Field(ge=0.02, le=0.20)] = 0.20
+    """SIF-4 is armed above this fraction of the rating."""
+    unloaded_fraction: Annotated[float, Field(ge=0.01, le=0.10)] = 0.05
+    closed_flow_fraction: Annotated[float, Field(ge=0.01, le=0.10)] = 0.05
+    """Of the nominal flow: above it, shut valves are in doubt."""
+    fcv_low_pct: Annotated[float, Field(ge=2, le=10)] = 10.0
+    fcv_band_pct: Annotated[float, Field(ge=0.5, le=5)] = 2.0
+    fcv_ramp_s: Annotated[float, Field(ge=120, le=1800)] = 120.0
+    fcv_stroke_s: Annotated[float, Field(ge=10, le=300)] = 90.0
+    cool_delta_k: Annotated[float, Field(ge=1, le=10)] = 3.0
+    cool_hold_s: Annotated[float, Field(ge=5, le=600)] = 30.0
+    cool_overdue_s: Annotated[float, Field(ge=60, le=7200)] = 600.0
+    prove_flow_fraction: Annotated[float, Field(ge=0.5, le=1)] = 0.90
+    prove_hold_s: Annotated[float, Field(ge=1, le=60)] = 5.0
+    prove_overdue_s: Annotated[float, Field(ge=30, le=1800)] = 300.0
+    unload_overdue_s: Annotated[float, Field(ge=10, le=7200)] = 600.0
+    planned_flow_wait_s: Annotated[float, Field(ge=1, le=30)] = 30.0
+    adopt_s: Annotated[float, Field(ge=0.5, le=3)] = 3.0
+    late_s: Annotated[float, Field(ge=0.5, le=2)] = 2.0
+    """A scan that comes later than this makes the rack begin at STARTUP again."""
+    restart_window_s: Annotated[float, Field(ge=600, le=3600)] = 600.0
+    settled_flowing_s: Annotated[float, Field(ge=60, le=600)] = 60.0
+    write_alarm_s: Annotated[float, Field(ge=0.5, le=60)] = 2.0
+    write_dark_s: Annotated[float, Field(ge=1, le=60)] = 6.0
+    """SIF-8: age of the last acknowledged write."""
+    permit_off_volt_s: Annotated[float, Field(ge=1, le=60)] = 10.0
+    dead_busbar_v: Annotated[float, Field(ge=1, le=60)] = 10.0
+    dead_load_fraction: Annotated[float, Field(ge=0.005, le=0.05)] = 0.02
+    bypass_max_s: Annotated[float, Field(ge=60, le=14400)] = 14400.0
+    bypasses_at_once: Annotated[int, Field(ge=0, le=3)] = 1
+
+
+class TripTimes(Model):
+    """Times of one safety function; what is left out keeps the table's own."""
+
+    hold_s: Annotated[float, Field(ge=0, le=3600)] | None = None
+    """How long its demand must last."""
+    at_once: Literal[True] | None = None
+    """Instead of ``hold_s``: the first scan that sees the demand acts."""
+    blind_s: Annotated[float, Field(gt=0, le=7200)] | None = None
+    """Without one believable vote for so long, its blind action follows."""
+
+
+class Expiries(Model):
+    """What the devices' output expiries are set to, where that is not their profile's default."""
+
+    permit_s: Annotated[float, Field(gt=0, le=60)] | None = None
+    valves_s: Annotated[float, Field(gt=0, le=120)] | None = None
+
+
+class Tls(Model):
+    """Files, never their contents."""
+
+    ca_file: Text
+    cert_file: Text | None = None
+    key_file: Text | None = None
+
+
+class Mqtt(Model):
+    """The broker. Protection does not need it."""
+
+    host: Text
+    port: Annotated[int, Field(ge=1, le=65535)]
+    protocol: Literal["5", "3.1.1"] = "5"
+    tls: Tls | None = None
+    username: Text | None = None
+    password_file: Text | None = None
+    """A file with the password in its first line; secrets never stand in this file."""
+    client_id: Id | None = None
+    """Left out = ``valvey-{rack}``."""
+    telemetry_s: Annotated[float, Field(ge=0.1, le=60)] = 1.0
+    keepalive_s: Annotated[int, Field(ge=5, le=120)] = 15
+
+
+class Memory(Model):
+    """Where it remembers, and where it counts its starts (a directory that ends with the boot)."""
+
+    directory: Text
+    runtime_directory: Text
+
+
+class Journal(Model):
+    """The record. Left out = beside the memory."""
+
+    directory: Text
+    most_mb: Annotated[int, Field(ge=16, le=100_000)] = 512
+
+
+class Waived(Model):
+    """A wiring that this rack does without, and who answers for that."""
+
+    waived_by: Person
+
+
+class Accepted(Model):
+    """Somebody who answers for a risk that the design refuses by default."""
+
+    accepted_by: Person
+
+
+class RackFile(Model):
+    """One rack's file."""
+
+    site: Id
+    rack: Id
+    simulated: bool = False
+    """True on a bench: every surface and payload says so."""
+    armed: bool = False
+    """False: everything is read, judged and told, nothing is written."""
+    speed: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """How much faster time runs; only with ``simulated: true``."""
+    loop: Id | None = None
+    """The coordinator whose grants planned opening work needs; left out = none."""
+    trip_sources: tuple[Literal["coordinator", "integration", "racky"], ...] = ("coordinator",)
+    """Roles whose ``dark`` and ``isolate`` with ``trip: true`` act as a trip (SIF-10)."""
+    profiles_dir: Text = "profiles"
+    """Directory of the device profiles, seen from this file."""
+    scan: Scan
+    buses: dict[Id, Bus]
+    shared_path: Accepted | None = None
+    """Needed when fast-lane points of two devices share a gateway."""
+    tags: dict[TagName, TagPlace]
+    trays: tuple[Id, ...] = ()
+    """Trays whose own leak flags come over MQTT; the policy calls them ``TRAY-<name>``."""
+    limits: SetPoints
+    expiries: Expiries = Expiries()
+    trips: dict[Text, TripTimes] = Field(default_factory=dict)
+    """By safety function (SIF-4) or by row of its table (SIF-4/low)."""
+    policy: Text | None = None
+    """The leak policy's file, seen from this file; left out = the policy in SAFETY.md."""
+    mqtt: Mqtt | None = None
+    memory: Memory
+    journal: Journal | None = None
+    wiring: dict[Wire, Literal["wired"] | Waived] = Field(default_factory=dict)
+    """What SAFETY.md wants wired: each ``wired`` or ``waived_by`` a person."""
