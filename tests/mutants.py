@@ -141,11 +141,17 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         return
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and _is_type(node.value.id):
+        return
     for name, value in ast.iter_fields(node):
         if name not in skipped:
             yield from (
                 child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)
             )
+
+
+def _is_type(name: str) -> bool:
+    return name.istitle() or name in {"tuple", "list", "dict", "set", "frozenset", "type"}
 
 
 def _changes(node: ast.AST, at_import: bool) -> Iterator[_Change]:

@@ -4,6 +4,8 @@ Each works in a fork of its own, so nothing that it imports or patches outlives 
 """
 
 import ast
+import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -23,6 +25,8 @@ import pytest
 
 from tests.mutants import Mutant, apply
 
+#: What the tests import from here is imported once, before the forks. No pytest plugin: pytest wants to rewrite those.
+_SHARED = {"pydantic", "pydantic_core", "yaml", "transitions", "fieldkit"}
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -114,7 +118,8 @@ def _run_baseline(package: Path, tests: Sequence[str], out: Connection) -> None:
             touching[path, line] = None if "" in contexts else frozenset(contexts)
     concerned = {test for found in touching.values() for test in found or ()}
     took_s = {test: durations.took_s[test] for test in concerned}
-    out.send((int(code), durations.failed, touching, took_s))
+    shared = [name for name in sys.modules if name.split(".")[0] in _SHARED]
+    out.send((int(code), durations.failed, touching, took_s, shared))
 
 
 def run_mutant(name: str, mutant: Mutant, source: str, order: Sequence[str], out: Connection) -> None:
@@ -146,10 +151,15 @@ def baseline(package: Path, tests: Sequence[str]) -> Baseline:
     """Run the tests as they are; raise SystemExit when they do not pass."""
     process, answer = start(_run_baseline, package, tests)
     try:
-        code, failed, touching, took_s = answer.recv()
+        code, failed, touching, took_s, shared = answer.recv()
     except EOFError:
         raise SystemExit("mutation: the worker that runs the unchanged tests died") from None
     process.join()
     if code != pytest.ExitCode.OK:
         raise SystemExit(f"mutation: the tests fail without any mutant: {', '.join(failed) or f'pytest exit {code}'}")
+    under_test = package.parts[0]
+    for name in shared:
+        if name.split(".")[0] != under_test:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
     return Baseline(touching, took_s)

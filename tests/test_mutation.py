@@ -57,6 +57,7 @@ def test_comparisons_constants_returns_and_table_rows_are_broken() -> None:
         ("x = -a", {"drop minus"}),
         ("x = True", {"True to False"}),
         ("x: Literal[3] = y", set[str]()),
+        ("Rows = tuple[Literal[3], Any]", set[str]()),
         ("@dataclass(frozen=True)\nclass A: ...", set[str]()),
     ],
 )
