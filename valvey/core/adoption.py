@@ -214,6 +214,7 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         supply_shut_since_s=None if memory.supply_shut_since_s is None else now_s,
         permit_off_since_s=None if memory.permit_off_since_s is None else now_s,
         header_ref_kpa=None,
+        return_ref_kpa=None,
         locks=tuple(replace(lock, since_s=now_s) for lock in memory.locks),
         latches=tuple(replace(latch, at_s=now_s, sample_s=now_s) for latch in memory.latches),
     )

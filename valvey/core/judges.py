@@ -182,14 +182,16 @@ def shut_votes(view: View) -> list[Judgement]:
         return []
     position = _any([_contact(view, "ZSC-101", danger=False), _contact(view, "ZSC-102", danger=False)])
     limit = limits.closed_flow_fraction * limits.flow_nominal_lpm
-    flow = view.best("FT-101", "FT-102")
-    settled = age_s >= 1.5 * stroke_s + 4.0 * limits.flow_tau_s
-    flowing = U if flow is None or not settled else D if flow > limit else H
-    return [position, _said(flowing, view, "FT-101", flow, limit), _follows_header(view)]
+    flowing = _any([_above(view, "FT-101", limit), _above(view, "FT-102", limit)])
+    if age_s < 1.5 * stroke_s + 4.0 * limits.flow_tau_s:
+        flowing = _said(U, view, "FT-101", None, limit)
+    refs = (("PT-201", memory.header_ref_kpa), ("PT-202", memory.return_ref_kpa))
+    return [position, flowing, _any([_follows(view, header, ref) for header, ref in refs])]
 
 
-def _follows_header(view: View) -> Judgement:
-    rack, header, ref = view.number("PT-101"), view.number("PT-201"), view.memory.header_ref_kpa
+def _follows(view: View, tag: str, ref: tuple[float, float] | None) -> Judgement:
+    """Whether the pressure in the rack moves with a header's; unknown until that has moved far enough."""
+    rack, header = view.number("PT-101"), view.number(tag)
     if rack is None or header is None or ref is None or abs(header - ref[1]) < FOLLOW_KPA:
         return _said(U, view, "PT-101", rack, None)
     share = (rack - ref[0]) / (header - ref[1])

@@ -159,6 +159,8 @@ class Memory:
     """When FLOWING was entered by a rise of the permit; None after an adoption."""
     header_ref_kpa: tuple[float, float] | None = None
     """(PT-101, PT-201) when the valves had to be shut; SIF-9 watches whether the rack still follows the header."""
+    return_ref_kpa: tuple[float, float] | None = None
+    """The same with the return header: (PT-101, PT-202)."""
     sightings: Mapping[str, Sighting] = field(default_factory=dict)
     starts_s: tuple[float, ...] = ()
     """Times of recent starts that 60 s of FLOWING have not made good."""

@@ -124,14 +124,24 @@ def _settle(view: View, dt_s: float) -> Memory:
     fcv_pct = procedures.throttle_pct(view, dt_s)
     if (shut_since_s, off_since_s, fcv_pct) != (memory.shut_since_s, memory.permit_off_since_s, memory.fcv_pct):
         memory = replace(memory, shut_since_s=shut_since_s, permit_off_since_s=off_since_s, fcv_pct=fcv_pct)
-    if shut_since_s is None and memory.header_ref_kpa is not None:
-        memory = replace(memory, header_ref_kpa=None)
-    elif memory.header_ref_kpa is None and shut_since_s is not None and shut_votes(view):
-        rack, header = view.number("PT-101"), view.number("PT-201")
-        if rack is not None and header is not None:
-            memory = replace(memory, header_ref_kpa=(rack, header))
+    refs = _header_refs(view) if shut_since_s is not None else (None, None)
+    if refs != (memory.header_ref_kpa, memory.return_ref_kpa):
+        memory = replace(memory, header_ref_kpa=refs[0], return_ref_kpa=refs[1])
     settled = memory.state is State.FLOWING and now_s - memory.since_s >= view.limits.settled_flowing_s
     return replace(memory, starts_s=()) if settled and memory.starts_s else memory
+
+
+def _header_refs(view: View) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """The pressures in the rack and in each header when the valves had to be shut; kept from then on."""
+    memory, rack = view.memory, view.number("PT-101")
+    kept = (memory.header_ref_kpa, memory.return_ref_kpa)
+    if None not in kept or rack is None or not shut_votes(view):
+        return kept
+    supply, ret = view.number("PT-201"), view.number("PT-202")
+    return (
+        kept[0] or (None if supply is None else (rack, supply)),
+        kept[1] or (None if ret is None else (rack, ret)),
+    )
 
 
 def demand(memory: Memory, limits: Limits) -> Outputs:
