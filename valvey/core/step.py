@@ -117,10 +117,12 @@ def _advance(view: View, event: Event) -> tuple[Memory, list[Fact]]:
 def _settle(view: View, dt_s: float) -> Memory:
     """Keep what follows from the state: since when outputs are demanded off, the throttle, the good name of a start."""
     memory, now_s, row = view.memory, view.now_s, OUTPUTS[view.memory.state, view.memory.step]
-    shut = row is not None and not row.xv_101 and not row.xv_102 and memory.armed
-    off = row is not None and not row.xs_101 and memory.armed
-    shut_since_s = (memory.shut_since_s if memory.shut_since_s is not None else now_s) if shut else None
-    off_since_s = (memory.permit_off_since_s if memory.permit_off_since_s is not None else now_s) if off else None
+    shut_since_s, off_since_s = memory.shut_since_s, memory.permit_off_since_s
+    if row is not None:  # STARTUP demands nothing new: what was demanded before it, still is
+        shut = not row.xv_101 and not row.xv_102 and memory.armed
+        off = not row.xs_101 and memory.armed
+        shut_since_s = (now_s if shut_since_s is None else shut_since_s) if shut else None
+        off_since_s = (now_s if off_since_s is None else off_since_s) if off else None
     fcv_pct = procedures.throttle_pct(view, dt_s)
     if (shut_since_s, off_since_s, fcv_pct) != (memory.shut_since_s, memory.permit_off_since_s, memory.fcv_pct):
         memory = replace(memory, shut_since_s=shut_since_s, permit_off_since_s=off_since_s, fcv_pct=fcv_pct)
