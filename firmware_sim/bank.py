@@ -118,6 +118,8 @@ class Bank:
         instruments_s = self._instruments_s if self._instruments_s + _EPSILON_S >= INSTRUMENTS_S else 0.0
         for rig in rigs:
             rig.step_valves(now_s, dt_s, sump_high)
+            if rig.running is not rig.supplied:
+                self._follow_supply(rig)
             if instruments_s > 0.0:
                 rig.step_instruments(now_s, instruments_s)
         if instruments_s > 0.0:
@@ -128,6 +130,13 @@ class Bank:
         for watch in self._watches:
             if watch.step():
                 self._stamp(watch.rig.name, watch.name, float(watch.crossed))
+
+    def _follow_supply(self, rig: Rig) -> None:
+        """The devices on the rack's 24 V fall silent with it; the feeder meter lives on the feed's own."""
+        rig.supplied = rig.running
+        for device in rig.devices():
+            if device != "feeder_meter":
+                self.endpoints[f"{rig.name}/{device}"].set_power(supplied=rig.running)
 
     def refresh(self) -> None:
         """Let the registers show now what was just changed by hand."""

@@ -1,54 +1,26 @@
-"""The command ``firmware-sim``. Exit codes: 0 ok, 1 failed, 2 usage or bad configuration, 3 refused, 4 timed out, 5 unreachable."""
+"""The command ``firmware-sim``.
+
+Exit codes: 0 ok, 1 failed, 2 usage or bad configuration, 3 refused, 4 timed out, 5 unreachable.
+"""
 
 import asyncio
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from firmware_sim.client import ControlError, ask, find_control
+from firmware_sim.cli_faults import fault_app
+from firmware_sim.cli_output import FAILED, OK, USAGE, AsOutput, ControlOption, Output, PortsOption, command, fail, tell
+from firmware_sim.client import ControlError, find_control
 from firmware_sim.parts.maps import MAPS
 from firmware_sim.plant_config import CduMode, Start
-
-OK, FAILED, USAGE = 0, 1, 2
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="The simulated bench. Everything it says is SIMULATED."
 )
-fault_app = typer.Typer(no_args_is_help=True, help="Inject, list and end faults of a running bench.")
 app.add_typer(fault_app, name="fault")
-
-
-class Output(StrEnum):
-    """How results are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-AsOutput = Annotated[Output, typer.Option("-o", "--output", help="text, or one JSON document on stdout")]
-ControlOption = Annotated[str | None, typer.Option("--control", help="host:port of the bench's control port")]
-PortsOption = Annotated[Path | None, typer.Option("--ports-file", help="file that names all ports of the bench")]
-
-
-def fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"firmware-sim: {message}", err=True)
-    raise typer.Exit(code)
-
-
-def tell(result: Any, output: Output, text: str) -> None:
-    typer.echo(json.dumps(result) if output is Output.JSON else text)
-
-
-def command(control: str | None, ports_file: Path | None, do: str, **arguments: Any) -> Any:
-    """One command to the running bench, or exit with its code."""
-    try:
-        return ask(find_control(control, ports_file), do, **arguments)
-    except ControlError as error:
-        fail(str(error), error.code)
 
 
 @app.command()
@@ -228,83 +200,6 @@ def scenario(
     lines += [f"{'PASS' if check['ok'] else 'FAIL'}  {check['text']}" for check in result["checks"]]
     tell(result, output, "\n".join([f"SIMULATED {plan.title}", *lines]))
     raise typer.Exit(OK if result["ok"] else FAILED)
-
-
-@fault_app.command("add")
-def fault_add(
-    kind: Annotated[str, typer.Argument(help="`fault kinds` lists them")],
-    rack: Annotated[str | None, typer.Option()] = None,
-    tag: Annotated[str | None, typer.Option()] = None,
-    device: Annotated[str | None, typer.Option()] = None,
-    place: Annotated[str | None, typer.Option(help="of a leak")] = None,
-    value: Annotated[float | None, typer.Option(help="in the kind's unit")] = None,
-    for_s: Annotated[float | None, typer.Option("--for", help="simulated seconds until it ends by itself")] = None,
-    at_s: Annotated[float | None, typer.Option("--at", help="simulated time of its begin; now unless given")] = None,
-    control: ControlOption = None,
-    ports_file: PortsOption = None,
-    output: AsOutput = Output.TEXT,
-) -> None:
-    """Begin a fault."""
-    result = command(
-        control,
-        ports_file,
-        "fault_add",
-        kind=kind,
-        rack=rack,
-        tag=tag,
-        device=device,
-        place=place,
-        value=value,
-        for_s=for_s,
-        at_s=at_s,
-    )
-    tell(result, output, _fault_line(result))
-
-
-@fault_app.command("list")
-def fault_list(control: ControlOption = None, ports_file: PortsOption = None, output: AsOutput = Output.TEXT) -> None:
-    """List the faults in force and those that wait."""
-    result = command(control, ports_file, "fault_list")
-    tell(result, output, "\n".join(map(_fault_line, result)) or "SIMULATED no faults")
-
-
-@fault_app.command("clear")
-def fault_clear(
-    kind: Annotated[str | None, typer.Argument()] = None,
-    ident: Annotated[int | None, typer.Option("--id")] = None,
-    rack: Annotated[str | None, typer.Option()] = None,
-    tag: Annotated[str | None, typer.Option()] = None,
-    everything: Annotated[bool, typer.Option("--all", help="end every fault")] = False,
-    control: ControlOption = None,
-    ports_file: PortsOption = None,
-    output: AsOutput = Output.TEXT,
-) -> None:
-    """End the faults that fit all that is given."""
-    if not everything and kind is None and ident is None and rack is None and tag is None:
-        fail("say which: a kind, --id, --rack, --tag, or --all", USAGE)
-    result = command(control, ports_file, "fault_clear", kind=kind, ident=ident, rack=rack, tag=tag)
-    tell(result, output, f"SIMULATED {result['cleared']} faults ended")
-
-
-@fault_app.command("kinds")
-def fault_kinds(output: AsOutput = Output.TEXT) -> None:
-    """List every kind of fault."""
-    from firmware_sim.faults import TABLE
-
-    rows = [kind.document() for kind in TABLE]
-    tell(
-        rows,
-        output,
-        "\n".join(f"{row['kind']:26} {row['family']:9} {row['aim']:9} {row['unit']:16} {row['text']}" for row in rows),
-    )
-
-
-def _fault_line(fault: dict[str, Any]) -> str:
-    aim = " ".join(str(fault[key]) for key in ("rack", "tag", "device", "place") if fault[key])
-    value = "" if fault["value"] is None else f" {fault['value']:g} {fault['unit']}"
-    state = "active" if fault["active"] else f"begins at {fault['at_s']:.1f} s"
-    until = "" if fault["until_s"] is None else f" until {fault['until_s']:.1f} s"
-    return f"SIMULATED fault {fault['id']}: {fault['kind']} {aim}{value}, {state}{until}"
 
 
 def main() -> None:

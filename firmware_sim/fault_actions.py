@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from firmware_sim.parts.channel import SensorFault
-from firmware_sim.parts.leak_panel import Zone
+from firmware_sim.parts.leak_panel import ZONES, Zone
 from firmware_sim.rig import VALVES, Lie
 from firmware_sim.wire_faults import WireFault
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Pair = tuple[Callable[["Bank", "Fault"], None], Callable[["Bank", "Fault"], None]]
 _LIES = {1: Lie.OPEN, 0: Lie.SHUT, 2: Lie.BOTH, 3: Lie.NONE}
+ACTUATORS = (*VALVES, "FCV-101")
+DETECTORS = ZONES
 SWITCHES = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "ZSC-103", "ZSC-104")
 
 
@@ -111,14 +113,14 @@ def thaw(bank: Bank, fault: Fault) -> None:
 
 
 def device_off(bank: Bank, fault: Fault) -> None:
-    bank.endpoint_of(fault).set_power(on=False)
+    bank.endpoint_of(fault).set_power(switched_on=False)
 
 
 def device_on(bank: Bank, fault: Fault) -> None:
     """The device boots: what it did not keep is gone, and its old connections are reset."""
     endpoint = bank.endpoint_of(fault)
     endpoint.firmware.start(bank.now_s)
-    endpoint.set_power(on=True)
+    endpoint.set_power(switched_on=True)
 
 
 # -- contacts and detectors ---------------------------------------------------------------------------------------------

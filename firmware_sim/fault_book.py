@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from firmware_sim.faults import KINDS, FaultKind
+from firmware_sim.faults import KINDS, FaultKind, kind_for
 
 if TYPE_CHECKING:
     from firmware_sim.bank import Bank
@@ -85,13 +85,13 @@ class FaultBook:
 
         A second fault of the same kind on the same target replaces the first. Raises FaultRefusedError.
         """
-        if kind not in KINDS:
+        spec = kind_for(kind, tag)
+        if spec is None:
             near = difflib.get_close_matches(kind, KINDS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise FaultRefusedError(f"no fault {kind!r}{hint}; known: {', '.join(sorted(KINDS))}")
         if for_s is not None and for_s <= 0.0:
             raise FaultRefusedError(f"{kind}: for_s is {for_s:g} s, it must be above 0")
-        spec = KINDS[kind]
         start_s = self._bank.now_s if at_s is None else at_s
         fault = Fault(
             self._next_id,

@@ -145,8 +145,8 @@ TABLE: tuple[FaultKind, ...] = (
 
     FaultKind("actuator_stuck",   A, Aim.ACTUATOR, "does not move", plant.actuator_stuck, plant.actuator_well),
     FaultKind("actuator_slow",    A, Aim.ACTUATOR, "takes this many times its stroke", plant.actuator_slow, plant.actuator_well, "times", 4.0),
-    FaultKind("actuator_partial", A, Aim.VALVE, "shuts only down to this travel", plant.actuator_partial, plant.actuator_well, "%open", 30.0),
-    FaultKind("actuator_jumps",   A, Aim.ACTUATOR, "moves in jumps of this travel", plant.actuator_jumps, plant.actuator_well, "%open", 10.0),
+    FaultKind("partial", A, Aim.VALVE, "shuts only down to this travel", plant.actuator_partial, plant.actuator_well, "%open", 30.0),
+    FaultKind("jumps",   A, Aim.ACTUATOR, "moves in jumps of this travel", plant.actuator_jumps, plant.actuator_well, "%open", 10.0),
     FaultKind("spring_broken",    A, Aim.VALVE, "stays where it is without its coil", plant.spring_broken, plant.actuator_well),
     FaultKind("confirms_but_does_not_move", A, Aim.ACTUATOR, "feedback follows the command, the valve does not",
               plant.confirms_only, plant.confirms_end),
@@ -180,3 +180,18 @@ TABLE: tuple[FaultKind, ...] = (
 # fmt: on
 
 KINDS: dict[str, FaultKind] = {kind.name: kind for kind in TABLE}
+
+# One word for people; which kind it is follows from what it is aimed at.
+_BY_TAG: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("stuck", do.ACTUATORS, "actuator_stuck"),
+    ("slow", do.ACTUATORS, "actuator_slow"),
+    ("stuck", do.DETECTORS, "detector_stuck"),
+)
+
+
+def kind_for(name: str, tag: str | None) -> FaultKind | None:
+    """The kind that ``name`` means on ``tag``: `stuck` of XV-101 is `actuator_stuck`. None when there is no such name."""
+    for word, tags, kind in _BY_TAG:
+        if name == word and tag in tags:
+            return KINDS[kind]
+    return KINDS.get(name)

@@ -63,6 +63,7 @@ class Rig:
     lies       valve -> what its feedback shows
     broken     limit switches with a broken wire: they never read made
     jumps      valves that stick and jump
+    running    the devices have their 24 V and have booted; ``supplied`` is what their wires were last told of it
     """
 
     name: str
@@ -84,6 +85,7 @@ class Rig:
     busbar: BusbarMeter = field(init=False)
     feeder: FeederMeter = field(init=False)
     running: bool = True
+    supplied: bool = True
     _boot_due_s: float = 0.0
     _driven: tuple[object, ...] = ()
     _seen: tuple[object, ...] = ()

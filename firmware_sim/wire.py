@@ -51,6 +51,8 @@ class Endpoint:
     noise: Noise
     faults: Faults = field(default_factory=dict)
     frozen: Frozen | None = None
+    switched_on: bool = True
+    supplied: bool = True
     powered: bool = True
     counters: Counters = field(default_factory=Counters)
     connections: set["Connection"] = field(default_factory=set)
@@ -92,8 +94,11 @@ class Endpoint:
     def thaw(self) -> None:
         self.frozen = None
 
-    def set_power(self, on: bool) -> None:
-        """A device without power is silent; when it starts again its old connections are reset."""
+    def set_power(self, *, switched_on: bool | None = None, supplied: bool | None = None) -> None:
+        """A device that is switched off or whose supply is gone is silent; when it starts its old connections are reset."""
+        self.switched_on = self.switched_on if switched_on is None else switched_on
+        self.supplied = self.supplied if supplied is None else supplied
+        on = self.switched_on and self.supplied
         if on and not self.powered:
             for connection in tuple(self.connections):
                 connection.abort()

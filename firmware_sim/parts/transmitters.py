@@ -46,7 +46,7 @@ class Transmitters(Firmware):
         """Sample what is due; a step of 0 s samples everything, so that a fault shows at once."""
         self._slow_since_s += dt_s
         self._sample(self._fast, true, now_s, dt_s)
-        if self._slow_since_s + 1e-9 >= SLOW_S or dt_s == 0.0:
+        if self._slow_since_s + 1e-9 >= SLOW_S or dt_s <= 0.0:
             self._sample(self._slow, true, now_s, self._slow_since_s)
             self._slow_since_s = 0.0
         self.show_bits(19, self._fault_bits, _STATUS_NAMES)
