@@ -9,7 +9,7 @@ from valvey.core.chart import PERMIT_ON, State
 from valvey.core.memory import Effect
 from valvey.core.policy import PolicyRule
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U, Verdict, any_of, k_of_n
-from valvey.core.view import View
+from valvey.core.view import CARRYING_FRACTION, View
 
 Judge = Callable[[View], Judgement]
 
@@ -107,7 +107,7 @@ def return_hot(limit_c: Callable[[View], float]) -> Judge:
 
     def judge(view: View) -> Judgement:
         flow = view.best("FT-101", "FT-102")
-        if not permit_on(view) or (flow is not None and flow <= 0.1 * view.limits.flow_nominal_lpm):
+        if not permit_on(view) or (flow is not None and flow <= CARRYING_FRACTION * view.limits.flow_nominal_lpm):
             return NOT_ARMED
         votes = [_above(view, tag, limit_c(view)) for tag in ("TT-102A", "TT-102B", "TT-102C")]
         return _first(votes, k_of_n(2, [vote.verdict for vote in votes]))

@@ -7,7 +7,7 @@ from valvey.core.chart import Event, State, Step
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.verdict import D, H, U, k_of_n
-from valvey.core.view import View
+from valvey.core.view import CARRYING_FRACTION, View
 
 Condition = Callable[[View], bool]
 
@@ -49,7 +49,7 @@ def _cooled(view: View) -> bool:
     supply, ret, flow = view.number("TT-101"), view.return_c(), view.best("FT-101", "FT-102")
     if supply is None or ret is None or flow is None:
         return False
-    return ret - supply < view.limits.cool_delta_k and flow >= 0.1 * view.limits.flow_nominal_lpm
+    return ret - supply < view.limits.cool_delta_k and flow >= CARRYING_FRACTION * view.limits.flow_nominal_lpm
 
 
 def _ramped(view: View) -> bool:

@@ -13,6 +13,10 @@ KW_PER_LPM_K = 0.0669
 SG = 1.0145
 
 
+#: Below this fraction of the nominal flow the return temperature no longer tells what the rack gives off.
+CARRYING_FRACTION = 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """Readings, memory and limits at ``now_s``. UNCERTAIN, BAD and stale readings are None here."""
@@ -68,9 +72,9 @@ class View:
         return values[1] if len(values) == 3 else values[-1]
 
     def heat_kw(self) -> float | None:
-        """Power carried off by the coolant."""
+        """Power carried off by the coolant; None when so little flows that the heat stays in the rack."""
         flow, supply, ret = self.number("FT-101"), self.number("TT-101"), self.return_c()
-        if flow is None or supply is None or ret is None:
+        if flow is None or supply is None or ret is None or flow <= CARRYING_FRACTION * self.limits.flow_nominal_lpm:
             return None
         return max(0.0, KW_PER_LPM_K * flow * (ret - supply))
 
