@@ -19,6 +19,7 @@ RUNNING = ALWAYS - {S.STARTUP}
 POWERED = PERMIT_ON | {S.STARTUP}
 SHUT_STATES = frozenset({S.ISOLATING, S.ISOLATED, S.DRAINING, S.DRAINED, S.TESTING, S.ESD})
 PERMIT_OFF_STATES = RUNNING - PERMIT_ON
+STATIC_STATES = DEMANDED_OPEN - {S.FILLING} | {S.STARTUP}
 OPEN_STATES = frozenset({S.FLOWING, S.UNLOADING, S.COOLDOWN})
 
 #: SIFs that no bypass may name.
@@ -68,7 +69,7 @@ TRIPS: tuple[Trip, ...] = (
     Trip("SIF-4/low",   "SIF-4",  "flow low under load",            "2oo3, 1oo2, 1oo1",   POWERED,           judges.flow_lost(lambda view: view.limits.flow_l_fraction, False),  15.0, Effect.DARK),
     Trip("SIF-5/cap",   "SIF-5",  "supply hot",                     "1oo1",               POWERED,           judges.supply_hot(lambda view: view.limits.supply_h_c),             10.0, Effect.NONE,    cap=True),
     Trip("SIF-5",       "SIF-5",  "supply too hot",                 "1oo1",               POWERED,           judges.supply_hot(lambda view: view.limits.supply_hh_c),            10.0, Effect.DARK,    5.0),
-    Trip("SIF-6",       "SIF-6",  "static pressure lost",           "2oo2; lost + low",   DEMANDED_OPEN - {S.FILLING}, judges.static_lost,                                       5.0,  Effect.DARK,    5.0),
+    Trip("SIF-6",       "SIF-6",  "static pressure lost",           "2oo2; lost + low",   STATIC_STATES,     judges.static_lost,                                                 5.0,  Effect.DARK,    5.0),
     Trip("SIF-7",       "SIF-7",  "emergency stop",                 "1oo1",               ALWAYS,            judges.emergency_stop,                                              0.0,  Effect.ESD,     5.0),
     Trip("SIF-8",       "SIF-8",  "outputs not acknowledged",       "1oo1",               RUNNING,           judges.not_acknowledged,                                            0.0,  Effect.DARK),
     Trip("SIF-9",       "SIF-9",  "not proven shut",                "2oo3",               SHUT_STATES,       judges.not_proven_shut,                                             0.0,  Effect.NONE,    30.0),
