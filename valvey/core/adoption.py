@@ -30,6 +30,11 @@ def field_open(view: View) -> bool:
     return view.open_proven() and view.coils_on()
 
 
+def may_stay_open(view: View) -> bool:
+    """Whether a rack that must go dark in STARTUP may keep its flow: row 5's field, and neither row 1 nor row 2."""
+    return field_open(view) and not _row_esd(view) and not _row_isolating(view)
+
+
 def _row_esd(view: View) -> bool:
     memory = view.memory
     return memory.latched("SIF-7") or memory.latched("SIF-9") or memory.has(Effect.ESD) or memory.was is State.ESD

@@ -93,7 +93,7 @@ class Guard(StrEnum):
     """Conditions that ``step.py`` works out from the readings and the memory, by name."""
 
     FIELD_OPEN = "field_open"
-    """Adoption row 5's field (both ZSO made, both XV coils on) and no latch of rows 1 and 2."""
+    """Adoption row 5's field (both ZSO made, both XV coils on), and rows 1 and 2 do not hold."""
     BOTH_OPEN = "both_open"
     """ZSO-101 and ZSO-102 good and made."""
     BOTH_SHUT = "both_shut"

@@ -16,7 +16,7 @@ from valvey.core.judging import Judged, judge_all
 from valvey.core.lifecycle import remember
 from valvey.core.limits import Limits
 from valvey.core.machine import advance
-from valvey.core.memory import Effect, Inventory, Memory
+from valvey.core.memory import Inventory, Memory
 from valvey.core.requests import Request
 from valvey.core.trips import Trip, rows_for
 from valvey.core.view import View
@@ -98,7 +98,7 @@ def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
 def _advance(view: View, event: Event) -> tuple[Memory, list[Fact]]:
     memory = view.memory
     guards = {
-        Guard.FIELD_OPEN: adoption.field_open(view) and not memory.has(Effect.ESD, Effect.ISOLATE),
+        Guard.FIELD_OPEN: adoption.may_stay_open(view),
         Guard.BOTH_OPEN: view.open_proven(),
         Guard.BOTH_SHUT: view.shut_proven(),
         Guard.EMPTY: memory.inventory is Inventory.EMPTY,
