@@ -143,7 +143,7 @@ def begin(
             latches=(Latch(MEM, MEM, Effect.NONE, now_s, now_s),),
             locks=(Lock(MEM, "the memory could not be read", now_s),),
         )
-        return _startup(stored, recent, armed_in_file, boot_id, now_s, readable=False)
+        return _startup(stored, recent, armed_in_file, boot_id, now_s, limits, readable=False)
     if stored is None:
         return Memory(
             boot_id=boot_id, state=State.ISOLATED, step=Step.HOLD, since_s=now_s, step_since_s=now_s, now_s=now_s
@@ -151,7 +151,7 @@ def begin(
     if stored.boot_id != boot_id:
         stored = new_boot(stored, boot_id, now_s)
     recent = (*_recent({*stored.starts_s, *starts_s}, now_s, limits), now_s)
-    return _startup(stored, recent, armed_in_file and stored.armed, boot_id, now_s, readable=True)
+    return _startup(stored, recent, armed_in_file and stored.armed, boot_id, now_s, limits, readable=True)
 
 
 def _recent(starts_s: set[float] | tuple[float, ...], now_s: float, limits: Limits) -> tuple[float, ...]:
@@ -159,7 +159,14 @@ def _recent(starts_s: set[float] | tuple[float, ...], now_s: float, limits: Limi
 
 
 def _startup(
-    memory: Memory, starts_s: tuple[float, ...], armed: bool, boot_id: str, now_s: float, *, readable: bool
+    memory: Memory,
+    starts_s: tuple[float, ...],
+    armed: bool,
+    boot_id: str,
+    now_s: float,
+    limits: Limits,
+    *,
+    readable: bool,
 ) -> Memory:
     was = memory.was if memory.state is State.STARTUP else memory.state
     begun = replace(
@@ -177,11 +184,11 @@ def _startup(
     if not armed:
         rest = was if was in {State.ISOLATED, State.DRAINED} else State.ISOLATED
         return replace(begun, state=rest, step=Step.HOLD, since_s=now_s, step_since_s=now_s)
-    return enter_startup(begun, now_s)
+    return enter_startup(begun, now_s, limits)
 
 
-def enter_startup(memory: Memory, now_s: float) -> Memory:
-    """Return ``memory`` at the beginning of STARTUP, with the restart loop judged."""
+def enter_startup(memory: Memory, now_s: float, limits: Limits) -> Memory:
+    """Return ``memory`` at the beginning of STARTUP, with the restart loop judged by the starts of the last 10 min."""
     memory = replace(
         memory,
         state=State.STARTUP,
@@ -193,6 +200,7 @@ def enter_startup(memory: Memory, now_s: float) -> Memory:
         steady_since_s=None,
         permit_rise_s=None,
         adopted_s=None,
+        starts_s=_recent(memory.starts_s, now_s, limits),
     )
     if len(memory.starts_s) >= 3 and not memory.latched(RESTART_LOOP):
         latch = Latch(RESTART_LOOP, RESTART_LOOP, Effect.DARK, now_s, now_s, "starts", float(len(memory.starts_s)), 3.0)

@@ -19,10 +19,10 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
     memory, now_s = view.memory, view.now_s
     if event is E.LATE:
         late = replace(memory, was=_was(memory), starts_s=(*memory.starts_s, now_s), state_seq=memory.state_seq + 1)
-        return adoption.enter_startup(late, now_s)
+        return adoption.enter_startup(late, now_s, view.limits)
     if event is E.ARM:
         armed = replace(memory, was=_was(memory), armed=True, state_seq=memory.state_seq + 1)
-        return adoption.enter_startup(armed, now_s)
+        return adoption.enter_startup(armed, now_s, view.limits)
     if after is memory.state:
         return _stay(memory, event, now_s)
     entered = replace(
