@@ -35,6 +35,8 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
         state_seq=memory.state_seq + 1,
         permit_rise_s=now_s if event is E.FLOW_PROVEN else None,
         isolate_wanted=_isolate_wanted(memory, event),
+        unload_overdue=event is E.UNLOAD_OVERDUE,
+        cool_overdue=False,
         emergency=_emergency(memory, event),
     )
     if memory.state is S.STARTUP:
@@ -55,7 +57,14 @@ def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
         wanted = event is E.ISOLATE
         if wanted and memory.isolate_wanted:
             return memory
-        return replace(memory, isolate_wanted=wanted, step=Step.COOL, step_since_s=now_s, steady_since_s=None)
+        return replace(
+            memory,
+            isolate_wanted=wanted,
+            step=Step.COOL,
+            step_since_s=now_s,
+            steady_since_s=None,
+            cool_overdue=False,
+        )
     return memory
 
 
