@@ -69,7 +69,9 @@ def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
 
 
 def _isolate_wanted(memory: Memory, event: Event) -> bool:
-    if event in {E.ADOPT_FLOWING, E.ADOPT_COOLDOWN}:
+    if event is E.ADOPT_COOLDOWN:  # a closing sequence goes on after a restart
+        return memory.isolate_wanted
+    if event is E.ADOPT_FLOWING:
         return memory.isolate_wanted and memory.asked_in_startup
     return event is E.UNLOADED
 
