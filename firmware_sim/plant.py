@@ -104,7 +104,7 @@ class Plant:
         density = coolant.density_kg_m3(cdu.t_supply_c)
         branches = [rack.branch(density) for rack in racks]
         drive = network.FixedSpeed(tuple(cdu.speeds))
-        solution = network.solve(self._loop(branches, density), drive, cdu.curve, self._last, rounds=2)
+        solution = network.solve(self._loop(branches, density), drive, cdu.curve, self._last, rounds=4)
         self._last = solution
         cdu.take(solution)
         inlets = self._heat.supply(cdu.t_supply_c, racks, TICK_S)

