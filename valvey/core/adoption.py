@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from fieldkit import alarm
+from fieldkit.alarm import AlarmState
+from fieldkit.errors import Refusal
 from fieldkit.reading import Quality
 from valvey.core.chart import Event, State, Step
 from valvey.core.limits import Limits
@@ -16,6 +19,9 @@ METERS = ("FT-101", "FT-102")
 MEM = "MEM"
 ADOPTED = "ADOPTED"
 RESTART_LOOP = "RESTART_LOOP"
+
+#: Longer than every protective window: a new boot cannot know how long the valves and the permit were off.
+OVER_S = 3600.0
 
 _SERVING = frozenset({State.FLOWING, State.UNLOADING})
 
@@ -214,7 +220,7 @@ def latch_adopted(memory: Memory, now_s: float) -> Memory:
 
 
 def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
-    """Return ``memory`` carried into another boot: permissions end, latches and locks stand, clocks start again."""
+    """Return ``memory`` carried into another boot: permissions end, protective windows are over, the rest stands."""
     return replace(
         memory,
         boot_id=boot_id,
@@ -223,11 +229,21 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         pending=(),
         evidence_s={},
         starts_s=(),
-        shut_since_s=None if memory.shut_since_s is None else now_s,
-        supply_shut_since_s=None if memory.supply_shut_since_s is None else now_s,
-        permit_off_since_s=None if memory.permit_off_since_s is None else now_s,
+        shut_since_s=None if memory.shut_since_s is None else now_s - OVER_S,
+        permit_off_since_s=None if memory.permit_off_since_s is None else now_s - OVER_S,
+        adopted_s=None,
+        permit_rise_s=None,
         header_ref_kpa=None,
         return_ref_kpa=None,
         locks=tuple(replace(lock, since_s=now_s) for lock in memory.locks),
         latches=tuple(replace(latch, at_s=now_s, sample_s=now_s) for latch in memory.latches),
+        alarms={name: _carried(state, now_s - memory.now_s, now_s) for name, state in memory.alarms.items()},
+        alarms_s=0.0,
     )
+
+
+def _carried(state: AlarmState, shift_s: float, now_s: float) -> AlarmState:
+    """Return an alarm with its times on the new boot's clock and its shelf at an end."""
+    moved = alarm.rebased(state, shift_s)
+    back = alarm.unshelve(moved, now_s, "new boot")
+    return moved if isinstance(back, Refusal) else back

@@ -147,8 +147,6 @@ class Memory:
     """Where the ramp of COOLDOWN began."""
     shut_since_s: float | None = None
     """Since when XV-101 and XV-102 have both been demanded shut."""
-    supply_shut_since_s: float | None = None
-    """Since when XV-101 has been demanded shut."""
     permit_off_since_s: float | None = None
     """Since when the permit has been demanded off."""
     steady_since_s: float | None = None
