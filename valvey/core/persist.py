@@ -5,11 +5,11 @@ read raises ValueError: the caller then starts as from an unreadable memory, nev
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
@@ -17,27 +17,23 @@ from valvey.core.alarm_rows import row_of
 from valvey.core.memory import FORMAT, Answered, Memory
 
 _MEMORY = TypeAdapter(Memory)
-_ANSWERED = TypeAdapter(tuple[Answered, ...], config=ConfigDict(strict=False))
+_ANSWERED = TypeAdapter(tuple[Answered, ...])
 _APART = {"alarms", "answered"}
 
 
 def dump(memory: Memory) -> bytes:
     """Return the whole of ``memory``."""
-    return _join(to_dict(memory), memory.answered)
-
-
-def dump_light(memory: Memory) -> bytes:
-    """Return ``memory`` without the answers once given, which only grow and are kept apart."""
-    return _join(to_dict(memory), ())
+    head = json.dumps(to_dict(memory), separators=(",", ":"))
+    return head[:-1].encode() + b',"answered":' + dump_answered(memory.answered) + b"}"
 
 
 def dump_answered(answered: Sequence[Answered]) -> bytes:
-    """Return the answers once given, oldest first."""
+    """Return answers once given, oldest first: they only grow, and may be kept apart from the rest."""
     return _ANSWERED.dump_json(tuple(answered))
 
 
-def load(data: bytes, answered: bytes | None = None) -> Memory:
-    """Return what ``dump`` wrote; with ``answered``, what ``dump_light`` and ``dump_answered`` wrote.
+def load(data: bytes) -> Memory:
+    """Return what ``dump`` wrote.
 
     Raises ValueError naming what is wrong: no JSON, another format, a missing or impossible field.
     """
@@ -45,13 +41,16 @@ def load(data: bytes, answered: bytes | None = None) -> Memory:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the memory is no JSON document: {error}") from None
-    memory = from_dict(document)
-    if answered is None:
-        return memory
+    return from_dict(document)
+
+
+def with_answers(memory: Memory, parts: Iterable[bytes]) -> Memory:
+    """Return ``memory`` with the answers that ``dump_answered`` wrote in parts, oldest first. Raises ValueError."""
     try:
-        return replace(memory, answered=_ANSWERED.validate_json(answered))
+        answered = tuple(answer for part in parts for answer in _ANSWERED.validate_json(part))
     except ValidationError as error:
         raise ValueError(f"the answers of the memory cannot be read: {_first(error)}") from None
+    return replace(memory, answered=answered)
 
 
 def to_dict(memory: Memory) -> dict[str, Any]:
@@ -80,11 +79,6 @@ def from_dict(document: Any) -> Memory:
         raise ValueError(f"the memory cannot be read: {_first(error)}") from None
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"the alarms of the memory cannot be read: {error!r}") from None
-
-
-def _join(document: dict[str, Any], answered: Sequence[Answered]) -> bytes:
-    head = json.dumps(document, separators=(",", ":"))
-    return head[:-1].encode() + b',"answered":' + dump_answered(answered) + b"}"
 
 
 def _alarms(states: Sequence[Mapping[str, Any]]) -> dict[str, AlarmState]:

@@ -1,0 +1,271 @@
+"""The desk: contract 1 (MQTT), on the loop and never in the scan's way.
+
+Told of each scan by the guard. Facts wait until the memory that knows of them is on disk, at most two seconds; then
+they are told all the same, and the storage alarm with them. Publishing is a put into the session's bounded box.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fieldkit import envelope
+from fieldkit.alarm import Phase
+from fieldkit.canary import Canary
+from fieldkit.envelope_parts import PointMeta
+from fieldkit.errors import Refusal
+from fieldkit.mqtt import MqttSession
+from fieldkit.mqtt_types import Settings
+from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
+from fieldkit.reading import Quality, Reading
+from fieldkit.topics import DELIVERIES, Daemon, Kind, request_filter
+from fieldkit.units import Unit
+from valvey import letters
+from valvey.core.facts import Fact, FactKind
+from valvey.core.limits import Limits
+from valvey.core.memory import Memory
+from valvey.core.requests import Request
+from valvey.done import Done
+from valvey.inbox import Inbox
+from valvey.keeper import Keeper, matters
+from valvey.letters import Sender
+
+PATIENCE_S = 2.0
+"""How long telling waits for the memory."""
+SOONEST_S = 0.1
+"""Telemetry on a change of a contact or a quality goes out at most this often."""
+LOOK_AGAIN_S = 0.004
+JSON = Properties(content_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Facts of one scan, to be told once the memory of ``ticket`` is on the disk."""
+
+    ticket: int
+    at_s: float
+    facts: tuple[Fact, ...]
+    memory: Memory
+
+
+@dataclass(slots=True)
+class DeskCounters:
+    """Totals since start."""
+
+    events: int = 0
+    snapshots: int = 0
+    told_before_kept: int = 0
+    """Facts that were told although their memory was not on disk in time."""
+
+
+class Desk:
+    """Tells of one rack and takes its requests.
+
+    readings    the shared readings, looked at when a snapshot is due
+    event_seq   number of the first event
+    now_s       boot time
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        readings: dict[str, Reading],
+        limits: Limits,
+        points: dict[str, PointMeta],
+        memory: Memory,
+        *,
+        event_seq: int,
+        telemetry_s: float,
+        now_s: Callable[[], float],
+        judge_times_unsynced: bool = False,
+    ) -> None:
+        self.counters = DeskCounters()
+        self.event_seq = event_seq
+        self.session: MqttSession | None = None
+        self.outbox = Outbox()
+        """What waits for a session; each one empties it."""
+        self.keeper: Keeper | None = None
+        self.inbox = Inbox(
+            sender.site,
+            sender.rack,
+            refuse=self._refuse,
+            wall_s=lambda: sender.wall_of(now_s()),
+            synced=lambda: judge_times_unsynced or sender.synced(),
+        )
+        self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
+        self._memory, self._told_key = memory, _state_key(memory)
+        self._telemetry_s, self._now_s = telemetry_s, now_s
+        self._waiting: deque[_Waiting] = deque()
+        self._snapshot_s = float("-inf")
+        self._shown: dict[str, tuple[Quality, float | None]] = {}
+        self._telemetry_seq = 0
+        self._look_again: asyncio.TimerHandle | None = None
+        self._alarms_told: set[str] = set(memory.alarms)
+
+    def take_requests(self) -> tuple[Request, ...]:
+        return self.inbox.take()
+
+    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> MqttSession:
+        """Make the session; whoever supervises runs it."""
+        sender = self._sender
+        self.session = MqttSession(
+            settings,
+            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY)],
+            birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "online")),
+            offline=self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "offline")),
+            snapshot=self.snapshot,
+            on_message=self.inbox.message,
+            notice=notice,
+            canary=Canary(sender.topic(Kind.CANARY), self._canary),
+            outbox=self.outbox,
+        )
+        return self.session
+
+    def __call__(self, done: Done) -> None:
+        """Take note of one scan."""
+        memory, facts = done.scan.memory, done.scan.facts
+        self._memory = memory
+        if facts:
+            self.event_seq += len(facts)
+            ticket = self.keeper.ticket if self.keeper is not None else 0
+            self._waiting.append(_Waiting(ticket, done.now_s, facts, memory))
+        if self._waiting:
+            self.release(done.now_s)
+        if _state_key(memory) != self._told_key and not self._waiting:
+            self._tell_state()
+        self._look(done.now_s)
+
+    def release(self, now_s: float) -> None:
+        """Tell the facts whose memory is on disk, or has not got there in time; in order."""
+        told = False
+        while self._waiting:
+            first = self._waiting[0]
+            if self.keeper is not None and not self.keeper.is_kept(first.ticket):
+                if now_s - first.at_s < PATIENCE_S:
+                    break
+                self.counters.told_before_kept += len(first.facts)
+            seq = self.event_seq - sum(len(one.facts) for one in self._waiting)
+            self._waiting.popleft()
+            for number, fact in enumerate(first.facts):
+                self._tell(fact, first.memory, seq + number)
+            told = True
+        if told and not self._waiting:
+            self._tell_state()
+        if self._waiting and self._look_again is None:
+            self._look_again = asyncio.get_running_loop().call_later(LOOK_AGAIN_S, self._again)
+
+    def _again(self) -> None:
+        """Between two scans: an answer does not wait for the next one when the disk was quick."""
+        self._look_again = None
+        self.release(self._now_s())
+
+    def snapshot(self) -> Iterable[Outgoing]:
+        """What a newcomer must know: meta, state, every standing alarm, and which of those told have ended."""
+        yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
+        yield self._outgoing(Kind.STATE, letters.state(self._sender, self._memory))
+        for name in sorted(self._alarms_told | self._memory.alarms.keys()):
+            yield self._alarm(name, self._memory)
+
+    def _tell(self, fact: Fact, memory: Memory, seq: int) -> None:
+        self.counters.events += 1
+        self._put(self._outgoing(Kind.EVENT, letters.event(self._sender, fact, seq), keep=Keep.EVERY))
+        if fact.kind is FactKind.ALARM:
+            name = str(fact.fields["alarm"])
+            self._alarms_told.add(name)
+            self._put(self._alarm(name, memory))
+        if fact.kind in {FactKind.ANSWER, FactKind.ENDED}:
+            client, request_id = str(fact.fields["client"]), str(fact.fields["id"])
+            pending = any(one.id == request_id for one in memory.pending)
+            for response in letters.responses(self._sender, fact, pending):
+                self._respond(client, response, self.inbox.properties_of(client, request_id))
+
+    def _tell_state(self) -> None:
+        self._told_key = _state_key(self._memory)
+        self._put(self._outgoing(Kind.STATE, letters.state(self._sender, self._memory)))
+
+    def _look(self, now_s: float) -> None:
+        """Send a snapshot when it is due, or soon after a contact or a quality has changed."""
+        since_s = now_s - self._snapshot_s
+        if since_s < self._telemetry_s and (since_s < SOONEST_S or not self._changed()):
+            return
+        self._changed()
+        self._snapshot_s = now_s
+        self._telemetry_seq += 1
+        self.counters.snapshots += 1
+        if self.session is not None and self.session.status.state == "connected":
+            payload = letters.telemetry(self._sender, self._readings, self._limits, now_s, self._telemetry_seq)
+            self._put(self._outgoing(Kind.TELEMETRY, payload))
+
+    def _changed(self) -> bool:
+        """Whether a contact has switched or a quality has changed since the last look."""
+        shown = {
+            tag: (reading.quality, reading.value if reading.unit is Unit.NONE else None)
+            for tag, reading in self._readings.items()
+        }
+        if shown == self._shown:
+            return False
+        self._shown = shown
+        return True
+
+    def _alarm(self, name: str, memory: Memory) -> Outgoing:
+        """The alarm's retained message; an empty one takes it away when it is normal."""
+        state = memory.alarms.get(name)
+        if state is None or state.phase is Phase.NORMAL:
+            return Outgoing(self._sender.topic(Kind.ALARM, name), b"", 1, True)
+        return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
+
+    def _refuse(self, client: str, refusal: Refusal, properties: Properties) -> None:
+        response = envelope.Response(
+            simulated=self._sender.simulated,
+            id=refusal.about,
+            request=None,
+            status=envelope.Status.REFUSED,
+            wall_s=self._sender.wall_of(self._now_s()),
+            state_seq=self._memory.state_seq,
+            code=refusal.code,
+            reason=refusal.reason,
+            would_allow=refusal.would_allow,
+        )
+        self._respond(client, response, properties)
+
+    def _respond(self, client: str, response: envelope.Response, asked: Properties | None) -> None:
+        """Answer on the client's own topic; a response topic of its own making counts only below that one."""
+        topic = self._sender.topic(Kind.RESPONSE, client)
+        wished = asked.response_topic if asked is not None else None
+        if wished is not None and wished.startswith(f"{topic}/") and not set(wished) & set("+#\0"):
+            topic = wished
+        properties = Properties(
+            correlation=asked.correlation if asked is not None else None, content_type="application/json"
+        )
+        delivery = DELIVERIES[Kind.RESPONSE]
+        self._put(Outgoing(topic, envelope.dump(response), delivery.qos, delivery.retain, Keep.EVERY, properties))
+
+    def _canary(self, number: int) -> bytes:
+        canary = envelope.Canary(
+            simulated=self._sender.simulated, boot_id=self._sender.boot_id, seq=number, mono_s=self._now_s()
+        )
+        return envelope.dump(canary)
+
+    def _outgoing(self, kind: Kind, payload: Any, *rest: str, keep: Keep = Keep.LATEST) -> Outgoing:
+        delivery = DELIVERIES[kind]
+        topic = self._sender.topic(kind, *rest)
+        return Outgoing(topic, envelope.dump(payload), delivery.qos, delivery.retain, keep, JSON)
+
+    def _put(self, message: Outgoing) -> None:
+        if self.session is None:
+            self.outbox.put(message)
+        else:
+            self.session.tell_nowait(
+                message.topic,
+                message.payload,
+                qos=message.qos,
+                retain=message.retain,
+                keep=message.keep,
+                properties=message.properties,
+            )
+
+
+def _state_key(memory: Memory) -> tuple[object, ...]:
+    """What of the memory the state message shows."""
+    return (matters(memory), memory.would_trip, memory.readable)

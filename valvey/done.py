@@ -1,0 +1,34 @@
+"""One completed scan, as it is handed to whoever remembers and tells."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from valvey.core.gate import Admission
+from valvey.core.memory import Memory
+from valvey.core.requests import Request
+from valvey.core.step import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one scan saw, decided and handed to the writer.
+
+    before    the memory that went into ``step``; ``scan.memory`` came out
+    writes    what the gate let pass, by output tag
+    stopped   what it did not let pass as demanded, with its answer
+    """
+
+    number: int
+    now_s: float
+    before: Memory
+    scan: Scan
+    requests: tuple[Request, ...]
+    writes: Mapping[str, float]
+    stopped: Mapping[str, Admission]
+
+
+class Listener(Protocol):
+    """Told of each completed scan, in the order given to the guard. Must not block and must not raise."""
+
+    def __call__(self, done: Done) -> None: ...

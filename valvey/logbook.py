@@ -1,0 +1,59 @@
+"""Log lines from a thread of their own: whoever reads our stderr may stop reading, and no scan waits for that."""
+
+import queue
+import threading
+from typing import Any
+
+import structlog
+
+from valvey import letters
+from valvey.core.facts import FactKind
+from valvey.done import Done
+
+MOST_WAITING = 2000
+_WARN = frozenset({FactKind.TRIP, FactKind.SECOND_TRIP_PATH, FactKind.LOOP_EVENT, FactKind.POWER_CAP})
+
+
+class Logbook:
+    """Takes events with fields; drops and counts what does not fit."""
+
+    def __init__(self, logger: structlog.typing.FilteringBoundLogger) -> None:
+        self._logger = logger
+        self._queue: queue.Queue[tuple[str, str, dict[str, Any]] | None] = queue.Queue(MOST_WAITING)
+        self._thread = threading.Thread(target=self._work, name="logbook", daemon=True)
+        self.dropped = 0
+        self._thread.start()
+
+    def note(self, event: str, **fields: Any) -> None:
+        self._put("info", event, fields)
+
+    def warn(self, event: str, **fields: Any) -> None:
+        self._put("warning", event, fields)
+
+    def trouble(self, event: str, **fields: Any) -> None:
+        self._put("error", event, fields)
+
+    def __call__(self, done: Done) -> None:
+        """Log the facts of a scan."""
+        for fact in done.scan.facts:
+            fields = {name: letters.plain(value) for name, value in fact.fields.items()}
+            self._put("warning" if fact.kind in _WARN else "info", str(fact.kind), fields)
+
+    def close(self, grace_s: float = 0.5) -> None:
+        """Write what waits, bounded."""
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            return
+        self._thread.join(grace_s)
+
+    def _put(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        try:
+            self._queue.put_nowait((level, event, fields))
+        except queue.Full:
+            self.dropped += 1
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            level, event, fields = item
+            getattr(self._logger, level)(event, **fields)

@@ -1,0 +1,251 @@
+"""``valvey run``: one rack from its configuration to a guarded loop, and to an end that leaves the outputs as found."""
+
+import asyncio
+import importlib.metadata
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from fieldkit import logs
+from fieldkit.envelope_parts import PointMeta
+from fieldkit.service import InstanceLock, Watchdog, notify, stop_on_signals
+from fieldkit.store import Store
+from fieldkit.supervise import Death, Supervisor
+from valvey import broker, scan
+from valvey.config_rack import RackConfig, to_limits
+from valvey.core.adoption import begin
+from valvey.core.memory import Memory
+from valvey.core.step import setup
+from valvey.desk import Desk
+from valvey.field import Field
+from valvey.keeper import Keeper, StartsFile, find
+from valvey.letters import Sender
+from valvey.logbook import Logbook
+from valvey.meta import metas
+from valvey.safe_shutdown import SafeShutdown
+from valvey.scan import Guard, ScanCounters
+from valvey.wallclock import BootClock, WallClock
+
+
+def version() -> str:
+    """The installed version; ``0`` from a bare source tree."""
+    try:
+        return importlib.metadata.version("racky-valvey")
+    except importlib.metadata.PackageNotFoundError:
+        return "0"
+
+
+class Daemon:
+    """One rack's daemon, put together."""
+
+    def __init__(self, config: RackConfig, log: Logbook) -> None:
+        data = config.data
+        self.config, self.log = config, log
+        self.clock = BootClock(speed=data.speed or 1.0, simulated=data.simulated)
+        self.wall = WallClock(self.clock)
+        self.limits = to_limits(config)
+        self.runtime = config.path(data.memory.runtime_directory)
+        self.folder = config.path(data.memory.directory)
+        self.store = Store(self.folder / "memory.sqlite", self._disk)
+        self.supervisor = Supervisor(self._died)
+        self._keeper: Keeper | None = None
+
+    async def run(self) -> None:
+        """Guard the rack until SIGTERM or SIGINT. Raises what ended the guard, if anything did."""
+        config, data = self.config, self.config.data
+        with stop_on_signals() as stop:
+            field = Field(
+                config, self.clock, lambda name, what: self.log.warn("device_changed", device=name, what=what)
+            )
+            for trouble in await field.warm():
+                self.log.warn("device_did_not_answer_at_start", detail=trouble)
+            self.store.open()
+            memory, event_seq = self._begin()
+            desk = self._desk(field, memory, event_seq)
+            keeper = Keeper(
+                self.store,
+                field.readings,
+                event_seq=lambda: desk.event_seq,
+                starts=self._starts_file(),
+            )
+            desk.keeper = self._keeper = keeper
+            guard = Guard(
+                memory,
+                setup(self.limits),
+                field.readings,
+                (field.fast, field.spare),
+                field.writer,
+                self.clock,
+                fast_s=data.scan.fast_s,
+                take_requests=desk.take_requests,
+                listeners=(keeper, desk, self.log),
+                watchdog=Watchdog(),
+                status=lambda now, counters: self._status(now, counters, desk),
+            )
+            if data.mqtt is not None:
+                self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
+            scan.settle()
+            self.supervisor.start_essential("writer", field.writer.run)
+            self.supervisor.start_essential("scan", guard.run)
+            safely = SafeShutdown(desk.inbox, guard)
+            with _on_signal(signal.SIGUSR1, safely.ask):
+                await self._until_told(stop, safely)
+            await self._end(field, desk, keeper, guard)
+
+    def _begin(self) -> tuple[Memory, int]:
+        """Return the memory to start with, and the number of the first event."""
+        starts, now_s = self._starts_file(), self.clock.now_s()
+        found = find(self.store)
+        if not found.readable:
+            self.log.trouble("memory_not_readable", detail=found.trouble)
+        memory = begin(
+            found.memory,
+            readable=found.readable,
+            armed_in_file=self.config.data.armed,
+            starts_s=starts.read(),
+            boot_id=self.clock.boot_id(),
+            now_s=now_s,
+            limits=self.limits,
+        )
+        if trouble := starts.write(memory.starts_s):
+            self.log.trouble("starts_not_counted", detail=trouble)
+        self.log.note(
+            "started",
+            version=version(),
+            simulated=self.config.data.simulated,
+            state=str(memory.state),
+            was=None if memory.was is None else str(memory.was),
+            starts=len(memory.starts_s),
+            armed=memory.armed,
+            digest=self.config.digest,
+        )
+        return memory, found.event_seq
+
+    def _desk(self, field: Field, memory: Memory, event_seq: int) -> Desk:
+        data = self.config.data
+        sender = Sender(
+            site=data.site,
+            rack=data.rack,
+            simulated=data.simulated,
+            version=version(),
+            boot_id=self.clock.boot_id(),
+            config_digest=self.config.digest,
+            since_wall_s=self.wall.now_s(),
+            wall_of=self.wall.of,
+            synced=lambda: self.wall.synced,
+        )
+        points: dict[str, PointMeta] = metas(self.config, self.limits)
+        return Desk(
+            sender,
+            field.readings,
+            self.limits,
+            points,
+            memory,
+            event_seq=event_seq,
+            telemetry_s=data.mqtt.telemetry_s if data.mqtt is not None else 1.0,
+            now_s=self.clock.now_s,
+            judge_times_unsynced=data.simulated,
+        )
+
+    async def _talk(self, desk: Desk) -> None:
+        """Run the session with the broker; an unreadable certificate or password is told and tried again."""
+        session = desk.connect(broker.settings(self.config), lambda event, fields: self.log.note(event, **fields))
+        await session.run()
+
+    async def _until_told(self, stop: asyncio.Event, safely: SafeShutdown) -> None:
+        """Return at a signal, or when a safe shutdown has brought the rack where it can be left."""
+        loop = asyncio.get_running_loop()
+        tasks = [
+            loop.create_task(stop.wait()),
+            loop.create_task(self.supervisor.wait()),
+            loop.create_task(safely.finished()),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if tasks[1].done():
+                tasks[1].result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end(self, field: Field, desk: Desk, keeper: Keeper, guard: Guard) -> None:
+        """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""
+        notify("STOPPING=1")
+        session = desk.session
+        if session is not None:
+            session.stop()
+            await asyncio.sleep(0)
+        keeper.hand_over(guard.memory, self.clock.now_s())
+        if session is not None:
+            for _ in range(150):
+                if session.status.state == "stopped":
+                    break
+                await asyncio.sleep(0.01)
+        await self.supervisor.stop(0.5)
+        await field.close()
+        if not self.store.close(1.0):
+            self.log.trouble("memory_not_kept_at_the_end", detail="the disk did not take it within 1 s")
+        self.log.note("stopped", outputs="as found", scans=guard.counters.scans, missed=guard.counters.missed)
+
+    def _status(self, memory: Memory, counters: ScanCounters, desk: Desk) -> str:
+        mode = "SIMULATED: " if self.config.data.simulated else ""
+        first = f", first-out {memory.latches[0].sif}" if memory.latches else ""
+        broker = desk.session.status.state if desk.session is not None else "none"
+        armed = "" if memory.armed else ", disarmed"
+        return (
+            f"{mode}{memory.state} {memory.step}{armed}{first}; scan {counters.scans}, "
+            f"late {counters.late_s * 1e3:.1f} ms, missed {counters.missed}; broker {broker}"
+        )
+
+    def _starts_file(self) -> StartsFile:
+        return StartsFile(self.runtime / "starts.json", self.clock.boot_id())
+
+    def _disk(self, trouble: str | None) -> None:
+        if self._keeper is not None:
+            self._keeper.trouble = trouble
+        if trouble is None:
+            self.log.note("storage_works_again")
+        else:
+            self.log.trouble("storage_failed", detail=trouble)
+
+    def _died(self, death: Death) -> None:
+        self.log.trouble("task_ended", task=death.name, detail=str(death))
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """Uvloop where it is installed, else the loop of the standard library."""
+    try:
+        module = importlib.import_module("uvloop")
+    except ImportError:
+        return asyncio.new_event_loop
+    factory: Callable[[], asyncio.AbstractEventLoop] = module.new_event_loop
+    return factory
+
+
+@contextmanager
+def _on_signal(number: signal.Signals, act: Callable[[], None]) -> Generator[None, None, None]:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(number)
+
+
+def run(config: RackConfig) -> None:
+    """Guard one rack until told to stop. Raises AlreadyRunningError, or what ended the guard."""
+    data = config.data
+    told = {"rack": data.rack, "daemon": "valvey", **({"simulated": "yes"} if data.simulated else {})}
+    log = Logbook(logs.configure("auto", "info", None, **told))
+    daemon = Daemon(config, log)
+    for folder in (daemon.folder, daemon.runtime):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            log.trouble("directory_not_made", path=str(folder), detail=str(error))
+    try:
+        with InstanceLock(daemon.runtime / "lock"), asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(daemon.run())
+    finally:
+        log.close()
