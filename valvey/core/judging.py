@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect, Latch
-from valvey.core.trips import FULL_HOLD_AFTER_ADOPTION, Trip
+from valvey.core.trips import FULL_HOLD_AFTER_ADOPTION, NEVER_BYPASSED, Trip
 from valvey.core.verdict import NOT_ARMED, QUIET, D, Judgement, Timer, count
 from valvey.core.view import View
 
@@ -50,6 +50,8 @@ class Judged:
 
 def hold_s(trip: Trip, judgement: Judgement, view: View) -> float:
     """How long this demand must last: the row's own time, the site's, the load's, or the short one after adoption."""
+    if trip.hold_s == 0.0:  # "at once" is no site's to change
+        return 0.0
     timing = view.limits.timing.get(trip.key)
     hold = trip.hold_s if timing is None else timing.hold_s
     if judgement.hold_s is not None:
@@ -70,7 +72,7 @@ def _blind_s(trip: Trip, limits: Limits) -> float | None:
 
 
 def _bypassed(trip: Trip, names: frozenset[str]) -> bool:
-    return trip.sif in names or trip.key in names
+    return trip.sif not in NEVER_BYPASSED and (trip.sif in names or trip.key in names)
 
 
 def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
