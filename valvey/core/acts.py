@@ -76,8 +76,9 @@ def _unlock(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Requ
 def _bypass(view: View, _judged: Judged, trips: tuple[Trip, ...], request: Request) -> Outcome:
     memory, limits, name = view.memory, view.limits, request.args["name"]
     for_s = float(request.args["for_s"])
-    known = sorted({trip.sif for trip in trips} | {trip.key for trip in trips})
-    sif = next((trip.sif for trip in trips if name in {trip.sif, trip.key}), None)
+    detectors = {tag for rule in limits.policy for tag in rule.detectors}
+    known = sorted({trip.sif for trip in trips} | {trip.key for trip in trips} | detectors)
+    sif = "SIF-1" if name in detectors else next((trip.sif for trip in trips if name in {trip.sif, trip.key}), None)
     if sif is None:
         return (
             memory,

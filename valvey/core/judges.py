@@ -16,6 +16,9 @@ Judge = Callable[[View], Judgement]
 #: SIF-11 and the leak policy's second symptom: supply and return flow apart by more than this.
 IMBALANCE_LPM = 30.0
 IMBALANCE_FRACTION = 0.10
+#: Leak detectors of class ``rack``, and all.
+RACK_DETECTORS = ("LDT-101", "LDT-102")
+DETECTORS = (*RACK_DETECTORS, "LDT-103")
 #: SIF-9: the rack follows the header when it moves by half as much, once the header has moved by this.
 FOLLOW_KPA = 10.0
 FOLLOW_FRACTION = 0.5
@@ -63,18 +66,26 @@ def imbalance_lpm(view: View) -> float | None:
 
 
 def leak(rule: PolicyRule) -> Judge:
-    """SIF-1 by one rule of the leak policy. A faulty detector is neither wet nor dry."""
+    """SIF-1 by one rule of the leak policy. A faulty detector is neither wet nor dry; a bypassed one has no vote."""
 
     def judge(view: View) -> Judgement:
-        judgements = [_detector(view, tag) for tag in rule.detectors]
+        judgements = [_detector(view, tag) for tag in _voting(view, rule.detectors)]
+        if not judgements:
+            return NOT_ARMED
         votes = [judgement.verdict for judgement in judgements]
         wet, lost = votes.count(D), votes.count(U)
         verdict = D if wet >= rule.count else U if wet + lost >= rule.count else H
-        if verdict is D and rule.second_symptom and not _second_symptom(view, rule.detectors):
-            verdict = H
+        if verdict is D and rule.second_symptom:
+            verdict = _second_symptom(view, rule.detectors)
         return _first(judgements, verdict)
 
     return judge
+
+
+def _voting(view: View, tags: Sequence[str]) -> list[str]:
+    """The detectors that no bypass names."""
+    bypassed = {bypass.name for bypass in view.memory.bypasses}
+    return [tag for tag in tags if tag not in bypassed]
 
 
 def _detector(view: View, tag: str) -> Judgement:
@@ -84,15 +95,22 @@ def _detector(view: View, tag: str) -> Judgement:
     return _contact(view, tag, danger=True)
 
 
-def _second_symptom(view: View, besides: tuple[str, ...]) -> bool:
-    others = (tag for tag in ("LDT-101", "LDT-102", "LDT-103") if tag not in besides)
+def _second_symptom(view: View, besides: tuple[str, ...]) -> Verdict:
+    """Any other detector wet, or supply and return flow apart."""
     apart = imbalance_lpm(view)
-    return any(view.on(tag) is True for tag in others) or (apart is not None and apart > 0.0)
+    others = [tag for tag in DETECTORS if tag not in besides]
+    return any_of([
+        U if apart is None else D if apart > 0.0 else H,
+        *(_detector(view, tag).verdict for tag in _voting(view, others)),
+    ])
 
 
 def all_detectors_lost(view: View) -> Judgement:
     """SIF-1 blind: no rack detector can be believed."""
-    return _first([_contact(view, tag, danger=True) for tag in ("LDT-101", "LDT-102")], H)
+    judgements = [_contact(view, tag, danger=True) for tag in _voting(view, RACK_DETECTORS)]
+    if not judgements:
+        return NOT_ARMED
+    return _first(judgements, U if all(one.blind for one in judgements) else H)
 
 
 def over_pressure(view: View) -> Judgement:
@@ -243,7 +261,7 @@ def power_not_off(view: View) -> Judgement:
 def gross_imbalance(view: View) -> Judgement:
     """SIF-11: supply flow far above return flow together with a second symptom."""
     apart = imbalance_lpm(view)
-    symptom = any(view.on(tag) is True for tag in ("LDT-101", "LDT-102", "LDT-103"))
+    symptom = any(view.on(tag) is True for tag in _voting(view, DETECTORS))
     verdict = U if apart is None else D if apart > 0.0 and symptom else H
     return _said(verdict, view, "FT-101", apart, 0.0)
 

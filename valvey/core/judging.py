@@ -50,7 +50,7 @@ class Judged:
 
 def hold_s(trip: Trip, judgement: Judgement, view: View) -> float:
     """How long this demand must last: the row's own time, the site's, the load's, or the short one after adoption."""
-    if trip.hold_s == 0.0:  # "at once" is no site's to change
+    if not trip.hold_s:  # "at once" is no site's to change
         return 0.0
     timing = view.limits.timing.get(trip.key)
     hold = trip.hold_s if timing is None else timing.hold_s
