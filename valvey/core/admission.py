@@ -14,6 +14,11 @@ def refused(request: Request, code: str, reason: str, allow: str) -> Answered:
     return Answered(request.id, "refused", code, reason, allow)
 
 
+def is_trip_isolate(view: View, request: Request) -> bool:
+    """An ``isolate`` of trip class from an entitled source: it shuts at once, also work that is shutting slowly."""
+    return bool(request.name == "isolate" and request.args.get("trip") and request.role in view.limits.trip_sources)
+
+
 def _check_args(request: Request, row: RequestRow) -> Answered | None:
     for name in request.args:
         if name not in row.args:
@@ -59,7 +64,8 @@ def admit(view: View, request: Request) -> Answered:
         late = _check_time(view, request)
         if late is not None:
             return late
-    if memory.state not in row.states:
+    hurried = memory.state in {State.UNLOADING, State.ISOLATING} and is_trip_isolate(view, request)
+    if memory.state not in row.states and not hurried:
         return _elsewhere(request, row, memory.state)
     for permissive in row.permissives:
         missing = permissive(view)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from valvey.core import alarms
 from valvey.core.acts import ACTS
-from valvey.core.admission import accepted, admit, refused
+from valvey.core.admission import accepted, admit, is_trip_isolate, refused
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact
 from valvey.core.judging import Judged
@@ -65,9 +65,7 @@ def _demanded(view: View, request: Request) -> Effect | None:
         return Effect.ESD
     if request.name == "dark":
         return Effect.DARK
-    if request.name == "isolate" and request.args.get("trip") and request.role in view.limits.trip_sources:
-        return Effect.ISOLATE
-    return None
+    return Effect.ISOLATE if is_trip_isolate(view, request) else None
 
 
 def act(
