@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
 from valvey.core.view import View
 
+S = State
 #: How many answered request ids are remembered.
 ANSWERED_MAX = 10_000
 
@@ -54,11 +56,18 @@ def _finish(view: View, facts: list[Fact]) -> tuple[Memory, list[Fact]]:
         row = REQUESTS[one.request]
         if memory.state in row.goal and row.proof(view):
             facts.append(_ended(view, one, "succeeded", ""))
+        elif _given_up(memory, one):
+            facts.append(_ended(view, one, "failed", f"it was given up; the rack stays {memory.state}"))
         elif memory.state not in row.goal and memory.state not in row.way:
             facts.append(_ended(view, one, "failed", f"the rack is {memory.state}"))
         else:
             left.append(one)
     return (memory if len(left) == len(memory.pending) else replace(memory, pending=tuple(left))), facts
+
+
+def _given_up(memory: Memory, one: Pending) -> bool:
+    """Whether a planned isolation has been cancelled, took too long or was overtaken by a trip."""
+    return one.request == "isolate" and memory.state in {S.FLOWING, S.COOLDOWN} and not memory.isolate_wanted
 
 
 def _ended(view: View, one: Pending, status: str, reason: str) -> Fact:
