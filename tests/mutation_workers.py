@@ -35,7 +35,8 @@ class Baseline:
     """What the tests do without a mutant.
 
     touching   test ids by (path, line); a line that runs at import has None instead
-    took_s     seconds of each test that touches the package
+    took_s     seconds of each test of a file that names the package or touches a line of it: a test that only looks
+               at a table runs no line of the package
     """
 
     touching: Mapping[tuple[str, int], frozenset[str] | None]
@@ -116,10 +117,16 @@ def _run_baseline(package: Path, tests: Sequence[str], out: Connection) -> None:
         for line, contexts in data.contexts_by_lineno(file).items():
             path = os.path.relpath(file)
             touching[path, line] = None if "" in contexts else frozenset(contexts)
-    concerned = {test for found in touching.values() for test in found or ()}
-    took_s = {test: durations.took_s[test] for test in concerned}
+    concerned = {_file(test) for found in touching.values() for test in found or ()}
+    dotted = ".".join(package.parts)
+    concerned |= {file for file in map(_file, durations.took_s) if dotted in Path(file).read_text(encoding="utf-8")}
+    took_s = {test: spent_s for test, spent_s in durations.took_s.items() if _file(test) in concerned}
     shared = [name for name in sys.modules if name.split(".")[0] in _SHARED]
     out.send((int(code), durations.failed, touching, took_s, shared))
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.split("::")[0]
 
 
 def run_mutant(name: str, mutant: Mutant, source: str, order: Sequence[str], out: Connection) -> None:
@@ -127,7 +134,7 @@ def run_mutant(name: str, mutant: Mutant, source: str, order: Sequence[str], out
     _hush()
     sys.meta_path.insert(0, _FromMemory(name, mutant.path, apply(source, mutant)))
     chosen = _Chosen(order)
-    files = list(dict.fromkeys(nodeid.split("::")[0] for nodeid in order))
+    files = list(dict.fromkeys(map(_file, order)))
     code = pytest.main([*files, "-x", "-q", "--no-header", "--tb=no", "--hypothesis-seed=0"], plugins=[chosen])
     out.send((int(code), chosen.failed))
 
@@ -148,14 +155,16 @@ def start(target: Callable[..., None], *args: object) -> tuple[BaseProcess, Conn
 
 
 def baseline(package: Path, tests: Sequence[str]) -> Baseline:
-    """Run the tests as they are; raise SystemExit when they do not pass."""
+    """Run the tests as they are; raise SystemExit when one that touches the package does not pass."""
     process, answer = start(_run_baseline, package, tests)
     try:
         code, failed, touching, took_s, shared = answer.recv()
     except EOFError:
         raise SystemExit("mutation: the worker that runs the unchanged tests died") from None
     process.join()
-    if code != pytest.ExitCode.OK:
+    relevant = [test for test in failed if test in took_s]
+    if code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or relevant:
+        failed = relevant or failed
         raise SystemExit(f"mutation: the tests fail without any mutant: {', '.join(failed) or f'pytest exit {code}'}")
     under_test = package.parts[0]
     for name in shared:

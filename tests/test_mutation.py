@@ -94,13 +94,13 @@ CHECKS = dedent("""
 """)
 
 
-def _hunt(folder: Path, checks: str) -> tuple[int, str, dict[str, object]]:
-    """Hunt the two mutants of the toy's last comparison."""
+def _hunt(folder: Path, checks: str, only: str = "judge::Gt to") -> tuple[int, str, dict[str, object]]:
+    """Hunt some mutants of the toy, by default the two of its last comparison."""
     for name, text in (("toy/limit.py", LIMIT), ("checks/test_limit.py", checks)):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    options = ["--package", "toy", "--tests", "checks", "--report", "report.json", "--only", "judge::Gt to"]
+    options = ["--package", "toy", "--tests", "checks", "--report", "report.json", "--only", only]
     said = subprocess.run(
         [sys.executable, "-m", "tests.mutation", *options],
         cwd=folder,
@@ -125,6 +125,12 @@ def test_what_no_test_tells_apart_is_named_and_ends_the_run_non_zero(tmp_path: P
 def test_a_run_without_survivors_succeeds(tmp_path: Path) -> None:
     code, said, report = _hunt(tmp_path, CHECKS)
     assert (code, report["survivors"], report["killed"]) == (0, [], 2), said
+
+
+def test_a_test_that_only_looks_at_a_table_kills_too(tmp_path: Path) -> None:
+    looks = "from toy.limit import TABLE\n\ndef test_table() -> None:\n    assert TABLE == {'low': 10, 'high': 20}\n"
+    code, said, report = _hunt(tmp_path, looks, only="<module>")
+    assert (code, report["survivors"], report["killed"]) == (0, [], 4), said
 
 
 def test_tests_that_fail_without_a_mutant_stop_the_run(tmp_path: Path) -> None:
