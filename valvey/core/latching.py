@@ -6,6 +6,7 @@ from valvey.core.chart import PROVEN_SHUT_STATES, Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.judging import Due, Judged
 from valvey.core.memory import Effect, Inventory, Memory
+from valvey.core.view import View
 
 S = State
 #: SIFs after which nobody knows how much coolant the rack still holds.
@@ -78,15 +79,16 @@ def _only_told(memory: Memory, due: Due) -> bool:
     return due.trip.sif == "SIF-9" and memory.state is S.ISOLATING and not memory.emergency
 
 
-def most_urgent(memory: Memory, judged: Judged) -> Event | None:
+def most_urgent(view: View, judged: Judged) -> Event | None:
     """The most urgent event among the due rows that still has something to do in this state."""
     if not judged.due:
         return None
+    memory = view.memory
+    # a leaking rack must be drainable: while it is proven shut there is nothing more to isolate
+    isolated = (memory.state is S.ISOLATING and memory.emergency) or (memory.state is S.DRAINING and view.shut_proven())
     events = [_event(memory.state, due) for due in judged.due]
     for effect, plain, states in URGENCY:
-        if memory.state not in states or (
-            effect is Effect.ISOLATE and memory.state is S.ISOLATING and memory.emergency
-        ):
+        if memory.state not in states or (effect is Effect.ISOLATE and isolated):
             continue
         ours = [event for ours_effect, event in events if ours_effect is effect]
         if ours:

@@ -66,7 +66,7 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
     if memory.armed:
         memory, latched = latching.latch(memory, judged, now_s)
         facts += latched
-        event = latching.most_urgent(memory, judged) or (Event.LATE if late else None)
+        event = latching.most_urgent(replace(view, memory=memory), judged) or (Event.LATE if late else None)
 
     memory, asked_event, told = act(replace(view, memory=memory), judged, rack.trips, heard, event)
     facts += (*ended, *told)
