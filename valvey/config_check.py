@@ -92,7 +92,7 @@ def _tags(draft: Draft[RackFile], config: RackConfig) -> None:
             continue
         _lane(draft, tag, place, loop=row is not None and row.owner is Owner.LOOP and config.data.shared_path is None)
         if place.bus not in config.data.buses:
-            if not draft.has(("buses", place.bus)):
+            if not draft.has(("buses", place.bus)) and ("buses",) not in draft.gone:
                 draft.add(
                     (*at, "bus"),
                     f"no bus is called {place.bus}",
@@ -174,7 +174,6 @@ def _outputs(draft: Draft[RackFile], config: RackConfig) -> None:
         profile = config.profiles.get(place.bus)
         if profile is None or place.point not in profile.outputs:
             continue
-        found[tag] = (place.bus, profile, profile.points[place.point])
         output = profile.outputs[place.point]
         if tag in EXPIRING and output.expiry is None:
             draft.add(
@@ -182,6 +181,8 @@ def _outputs(draft: Draft[RackFile], config: RackConfig) -> None:
                 f"{profile.profile} has no expiry for {place.point}: a device whose outputs hold for ever may not carry {tag}",
                 "a device whose output goes off by itself",
             )
+            continue
+        found[tag] = (place.bus, profile, profile.points[place.point])
         back = READ_BACK.get(tag)
         back_place = None if back is None else config.inputs.get(back)
         if (

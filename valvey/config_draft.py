@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from fieldkit.errors import ConfigError, Fault, nearest
+from fieldkit.errors import ConfigError, Fault
 from fieldkit.schema_faults import Path, Problem, problems_of
 from fieldkit.yamlfile import Document, dotted
 
@@ -63,8 +63,9 @@ def read(document: Document, faults: list[Fault], model: type[M], neutral: dict[
             return Draft(document, model.model_validate_json(json.dumps(data), strict=True), faults, gone)
         except ValidationError as error:
             problems = problems_of(model, data, error)
+        meant = {(*problem.path[:-1], right) for problem in problems if (right := _right_unit(problem)) is not None}
         for problem in problems:
-            if not any(problem.path[: len(path)] == path for path in gone):
+            if problem.path not in meant and not any(problem.path[: len(path)] == path for path in gone):
                 faults.append(_fault(document, model, problem))
             gone.add(_mended(data, problem, neutral))
     raise ConfigError(faults)
@@ -98,17 +99,23 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
+def _right_unit(problem: Problem) -> str | None:
+    """Return the key that was meant when an unknown key differs from it in its unit alone."""
+    if problem.kind != "unknown_key" or problem.allowed is None:
+        return None
+    stem = _stem(str(problem.path[-1]))
+    return next((name for name in problem.allowed.split(", ") if _stem(name) == stem != name), None)
+
+
 def _fault(document: Document, model: type[BaseModel], problem: Problem) -> Fault:
-    message, allowed, near = problem.message, problem.allowed, problem.nearest
-    if problem.kind == "unknown_key" and allowed is not None:
-        key, names = str(problem.path[-1]), allowed.split(", ")
-        right = next((name for name in names if _stem(name) == _stem(key) and _stem(name) != name), None)
-        if right is not None:
-            unit = UNITS[right.removeprefix(_stem(right) + "_")]
-            message = "wrong unit" if _stem(key) != key else "its unit is missing"
-            return document.fault(problem.path, message, f"{right}, in {unit}", right)
-        near = near or nearest(key, names)
-    return document.fault(problem.path, message, allowed or allowed_at(model, problem.path), near)
+    key, right = str(problem.path[-1]) if problem.path else "", _right_unit(problem)
+    if right is not None:
+        message = "wrong unit" if _stem(key) != key else "its unit is missing"
+        return document.fault(
+            problem.path, message, f"{right}, in {UNITS[right.removeprefix(_stem(right) + '_')]}", right
+        )
+    allowed = problem.allowed or allowed_at(model, problem.path)
+    return document.fault(problem.path, problem.message, allowed, problem.nearest)
 
 
 def _stem(key: str) -> str:

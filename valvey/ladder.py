@@ -188,9 +188,10 @@ def _response(
         Effect.ISOLATE: limits.stroke_101_s + RETURN_WAIT_S + limits.stroke_102_s,
         Effect.ESD: max(limits.stroke_101_s, limits.stroke_102_s),
     }[effect]
-    scan_s = lane_s + config.data.scan.fast_s
-    times = (round(time_s, 6) for time_s in (lag_s, delay_s, scan_s, hold_s, _write_s(config), act_s))
-    return Response(name, row.title, str(effect), *times, None if limit_s is None else round(limit_s, 6))
+    write_s = _write_s(config)
+    lag_s, hold_s, scan_s = round(lag_s, 6), round(hold_s, 6), round(lane_s + config.data.scan.fast_s, 6)
+    limit_s = None if limit_s is None else round(limit_s, 6)
+    return Response(name, row.title, str(effect), lag_s, delay_s, scan_s, hold_s, write_s, act_s, limit_s)
 
 
 def _hold_s(row: Trip, limits: Limits) -> float:
