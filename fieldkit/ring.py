@@ -117,18 +117,15 @@ class Ring:
         else:
             get = last.get
             changed = [item for item in readings.items() if get(item[0]) is not item[1]]
-        indexes, codes, values, times = [], [], [], []
-        index, table = self._index, _CODES
-        for tag, reading in changed:
-            if tag not in index:
-                index[tag] = len(index)
-                self._units.append(reading.unit)
-            indexes.append(index[tag])
-            value = reading.value
-            values.append(_NO_VALUE if value is None else value)
-            times.append(reading.at_s)
-            reason = reading.reason
-            codes.append(0 if reason is None else table[reading.quality, reason])  # hashing an enum is slow
+        index, table, found = self._index, _CODES, [reading for _, reading in changed]
+        try:
+            indexes = [index[tag] for tag, _ in changed]
+        except KeyError:
+            indexes = [self._index_of(reading) for reading in found]
+        values = [_NO_VALUE if reading.value is None else reading.value for reading in found]
+        times = [reading.at_s for reading in found]
+        # GOOD is code 0 and has no reason; hashing an enum is slow.
+        codes = [0 if reading.reason is None else table[reading.quality, reading.reason] for reading in found]
         last.update(changed)
         memory = self._memory() if key else None
         data = self._chunks[-1].data
@@ -156,6 +153,12 @@ class Ring:
         judged = [[quality.value, None if reason is None else reason.value] for quality, reason in _JUDGED]
         tags = [[tag, self._units[n].value] for tag, n in self._index.items()]
         return json.dumps({"format": 1, "tags": tags, "judged": judged, "facts": dict(facts)}).encode()
+
+    def _index_of(self, reading: Reading) -> int:
+        if reading.tag not in self._index:
+            self._index[reading.tag] = len(self._index)
+            self._units.append(reading.unit)
+        return self._index[reading.tag]
 
     def _start_chunk(self, now_s: float) -> None:
         chunks = self._chunks
