@@ -239,6 +239,7 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         latches=tuple(replace(latch, at_s=now_s, sample_s=now_s) for latch in memory.latches),
         alarms={name: _carried(state, now_s - memory.now_s, now_s) for name, state in memory.alarms.items()},
         alarms_s=0.0,
+        lost_s={},
     )
 
 

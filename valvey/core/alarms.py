@@ -1,6 +1,7 @@
 """Which alarm conditions hold, and each alarm's life. Tells; never acts."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fieldkit import alarm
@@ -20,18 +21,20 @@ from valvey.core.view import View
 
 #: Conditions are looked at this often; latches at once.
 PERIOD_S = 0.1
-#: So many points of one bus lost together are one cause: the bus.
+#: So many points of one bus lost within so long are one cause: the bus.
 LINK_POINTS = 3
+LINK_WITHIN_S = 1.0
 BYPASS_WARNING_S = 300.0
 
 
 def advance_alarms(view: View, judged: Judged) -> tuple[Memory, list[Fact]]:
     """Return the memory with its alarms advanced, and a fact for each that changed its phase."""
     memory, now_s = view.memory, view.now_s
-    fresh_latch = len(memory.latches) != sum(1 for name in memory.alarms if name.startswith("trip-"))
+    fresh_latch = any(f"trip-{slug(latch.sif)}" not in memory.alarms for latch in memory.latches)
     if now_s - memory.alarms_s < PERIOD_S and not fresh_latch and now_s >= memory.alarms_s:
         return memory, []
-    active = set(conditions(view, judged))
+    memory = replace(memory, lost_s=_lost_since(view))
+    active = set(conditions(replace(view, memory=memory), judged))
     states = dict(memory.alarms)
     facts: list[Fact] = []
     for name in sorted(active | states.keys()):
@@ -73,12 +76,14 @@ def conditions(view: View, judged: Judged) -> Iterable[str]:
     memory = view.memory
     for latch in memory.latches:
         yield f"trip-{slug(latch.sif)}"
+    links = _links_lost(view)
     for key in judged.blind:
-        yield f"blind-{slug(key)}"
+        if not any(judged.judgements[key].tag in tags for tags in links.values()):
+            yield f"blind-{slug(key)}"
     for due in judged.shadows:
         if due.trip.sif == "SIF-1" and due.judgement.verdict is D:
             yield f"leak-evidence-{slug(due.trip.key.removeprefix('SIF-1/'))}"
-    yield from _sensors(view)
+    yield from _sensors(view, links)
     if memory.power_cap:
         yield "power-cap"
     if not memory.armed:
@@ -89,21 +94,41 @@ def conditions(view: View, judged: Judged) -> Iterable[str]:
     yield from _people(view)
 
 
-def _sensors(view: View) -> Iterable[str]:
-    limits = view.limits
-    lost: dict[str, list[str]] = {}
+def _lost_since(view: View) -> dict[str, float]:
+    """Since when each configured tag cannot be believed."""
+    limits, now_s, known = view.limits, view.now_s, view.memory.lost_s
+    lost: dict[str, float] = {}
     for tag, max_age_s in limits.max_age_s.items():
         reading = view.readings.get(tag)
-        if reading is None or reading.quality is not Quality.GOOD or view.now_s - reading.at_s > max_age_s:
-            lost.setdefault(limits.link_of.get(tag, ""), []).append(tag)
-    total: dict[str, int] = {}
-    for link in limits.link_of.values():
-        total[link] = total.get(link, 0) + 1
-    for link, tags in lost.items():
-        if link and len(tags) >= min(LINK_POINTS, total.get(link, 0)) and len(tags) == total.get(link, 0):
-            yield f"link-{slug(link)}"
-        else:
-            yield from (f"bad-{slug(tag)}" for tag in tags)
+        if reading is None or reading.quality is not Quality.GOOD or now_s - reading.at_s > max_age_s:
+            lost[tag] = known.get(tag, now_s)
+    return lost
+
+
+def _links_lost(view: View) -> dict[str, set[str]]:
+    """The buses that are lost, each with the tags that it took along: one event, one alarm, one cause."""
+    lost, links = view.memory.lost_s, view.limits.link_of
+    by_link: dict[str, list[str]] = {}
+    for tag in sorted(lost, key=lost.__getitem__):
+        if tag in links:
+            by_link.setdefault(links[tag], []).append(tag)
+    total = Counter(links.values())
+    out: dict[str, set[str]] = {}
+    for link, tags in by_link.items():
+        if len(tags) == total[link]:
+            out[link] = set(tags)
+            continue
+        for first in range(len(tags) - LINK_POINTS + 1):
+            together = [tag for tag in tags[first:] if lost[tag] - lost[tags[first]] <= LINK_WITHIN_S]
+            if len(together) >= LINK_POINTS:
+                out.setdefault(link, set()).update(together)
+    return out
+
+
+def _sensors(view: View, links: Mapping[str, set[str]]) -> Iterable[str]:
+    taken = set().union(*links.values())
+    yield from (f"link-{slug(link)}" for link in links)
+    yield from (f"bad-{slug(tag)}" for tag in view.memory.lost_s if tag not in taken)
     for number in ("101", "102", "103"):
         if view.on(f"LDA-{number}") is True:
             yield f"contamination-ldt-{number}"

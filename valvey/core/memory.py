@@ -169,6 +169,8 @@ class Memory:
     grant: str | None = None
     would_trip: tuple[str, ...] = ()
     """Rows that would have tripped, but only tell: shadow rows, and every row of a disarmed rack."""
+    lost_s: Mapping[str, float] = field(default_factory=dict)
+    """Since when each tag that cannot be believed is lost."""
     alarms_s: float = 0.0
     """When the alarms' conditions were last looked at."""
     answered: tuple[Answered, ...] = ()
