@@ -13,6 +13,9 @@ from valvey.done import Done
 MOST_WAITING = 2000
 _WARN = frozenset({FactKind.TRIP, FactKind.SECOND_TRIP_PATH, FactKind.LOOP_EVENT, FactKind.POWER_CAP})
 
+_RENAMED = {"event": "because"}
+"""``event`` is the name of the log line itself."""
+
 
 class Logbook:
     """Takes events with fields; drops and counts what does not fit."""
@@ -36,7 +39,7 @@ class Logbook:
     def __call__(self, done: Done) -> None:
         """Log the facts of a scan."""
         for fact in done.scan.facts:
-            fields = {name: letters.plain(value) for name, value in fact.fields.items()}
+            fields = {_RENAMED.get(name, name): letters.plain(value) for name, value in fact.fields.items()}
             self._put("warning" if fact.kind in _WARN else "info", str(fact.kind), fields)
 
     def close(self, grace_s: float = 0.5) -> None:

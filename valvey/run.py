@@ -22,6 +22,7 @@ from valvey.keeper import Keeper, StartsFile, find
 from valvey.letters import Sender
 from valvey.logbook import Logbook
 from valvey.meta import metas
+from valvey.paths import Paths
 from valvey.safe_shutdown import SafeShutdown
 from valvey.scan import Guard, ScanCounters
 from valvey.wallclock import BootClock, WallClock
@@ -44,9 +45,8 @@ class Daemon:
         self.clock = BootClock(speed=data.speed or 1.0, simulated=data.simulated)
         self.wall = WallClock(self.clock)
         self.limits = to_limits(config)
-        self.runtime = config.path(data.memory.runtime_directory)
-        self.folder = config.path(data.memory.directory)
-        self.store = Store(self.folder / "memory.sqlite", self._disk)
+        self.paths = Paths.of(config)
+        self.store = Store(self.paths.memory, self._disk)
         self.supervisor = Supervisor(self._died)
         self._keeper: Keeper | None = None
 
@@ -199,7 +199,7 @@ class Daemon:
         )
 
     def _starts_file(self) -> StartsFile:
-        return StartsFile(self.runtime / "starts.json", self.clock.boot_id())
+        return StartsFile(self.paths.starts, self.clock.boot_id())
 
     def _disk(self, trouble: str | None) -> None:
         if self._keeper is not None:
@@ -237,15 +237,10 @@ def run(config: RackConfig) -> None:
     """Guard one rack until told to stop. Raises AlreadyRunningError, or what ended the guard."""
     data = config.data
     told = {"rack": data.rack, "daemon": "valvey", **({"simulated": "yes"} if data.simulated else {})}
-    log = Logbook(logs.configure("auto", "info", None, **told))
+    log = Logbook(logs.configure("auto", "info", None, **told).bind(**told))
     daemon = Daemon(config, log)
-    for folder in (daemon.folder, daemon.runtime):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            log.trouble("directory_not_made", path=str(folder), detail=str(error))
     try:
-        with InstanceLock(daemon.runtime / "lock"), asyncio.Runner(loop_factory=loop_factory()) as runner:
+        with InstanceLock(daemon.paths.lock), asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(daemon.run())
     finally:
         log.close()
