@@ -14,7 +14,7 @@ from firmware_sim.bench_config import BenchConfig
 from firmware_sim.control import ControlServer
 
 MAX_CATCH_UP_S = 0.5  # real time; a longer pause (a stopped process) is not made up for, but counted
-BEAT_S = 0.5
+BEAT_S = 0.1
 
 
 class Bench:

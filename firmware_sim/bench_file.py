@@ -1,4 +1,4 @@
-"""A bench as a YAML file; configs/bench.yaml is an example."""
+"""A bench as a YAML file; configs/sim/demo.yaml is an example."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self

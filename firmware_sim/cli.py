@@ -164,6 +164,18 @@ def load(
     tell(result, output, f"SIMULATED {rack} load {kw:g} kW")
 
 
+@app.command("tidy-up")
+def tidy_up(
+    rack: Annotated[str | None, typer.Option(help="one rack; all unless given")] = None,
+    control: ControlOption = None,
+    ports_file: PortsOption = None,
+    output: AsOutput = Output.TEXT,
+) -> None:
+    """Dry trays and floor after a leak, empty the sump, fill the reservoir; a hole stays until its fault is cleared."""
+    result = command(control, ports_file, "tidy_up", rack=rack)
+    tell(result, output, f"SIMULATED dried {', '.join(result['dried'])}")
+
+
 @app.command("check-physics")
 def check_physics(
     file: Annotated[Path, typer.Argument(help="cases: a JSON file of type, inputs, expected")],

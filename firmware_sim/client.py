@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-DEFAULT_PORTS_FILE = Path("build/demo/ports.json")
+DEFAULT_FILES = (Path("build/demo/ports.json"), Path("build/demo/run.json"))
 ENVIRONMENT = "FIRMWARE_SIM_CONTROL"
 REFUSED, TIMED_OUT, UNREACHABLE = 3, 4, 5
 
@@ -20,18 +20,21 @@ class ControlError(Exception):
 
 
 def find_control(address: str | None, ports_file: Path | None) -> str:
-    """The control port's ``host:port``: as given, from the environment, or from a ports file. Raises ControlError."""
+    """The control port's ``host:port``: as given, from the environment, or from a ports or run file. Raises ControlError."""
     if address or (address := os.environ.get(ENVIRONMENT)):
         return address.removeprefix("tcp://")
-    file = ports_file or DEFAULT_PORTS_FILE
-    try:
-        return str(json.loads(file.read_text(encoding="utf-8"))["control"])
-    except (OSError, ValueError, KeyError) as error:
-        raise ControlError(
-            f"no simulator known: {file} cannot be used ({error}); give --control host:port, "
-            f"--ports-file FILE or {ENVIRONMENT}",
-            UNREACHABLE,
-        ) from error
+    files = (ports_file,) if ports_file is not None else DEFAULT_FILES
+    problems = []
+    for file in files:
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+            return str(document.get("control") or document["sim_control_url"]).removeprefix("tcp://")
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            problems.append(f"{file}: {error}")
+    raise ControlError(
+        f"no simulator known ({'; '.join(problems)}); give --control host:port, --ports-file FILE or {ENVIRONMENT}",
+        UNREACHABLE,
+    )
 
 
 def ask(address: str, do: str, timeout_s: float = 5.0, **arguments: Any) -> Any:

@@ -128,6 +128,20 @@ def steady(bench: Bench, shut: list[str] | None = None) -> dict[str, Any]:
     return {"shut": sorted(racks), "flows_lpm": bench.bank.plant.steady_flows_lpm(racks), "simulated": True}
 
 
+def tidy_up(bench: Bench, rack: str | None = None) -> dict[str, Any]:
+    """What people do after a leak: dry the trays and the floor of a rack (or of all), empty the sump, fill the reservoir."""
+    rigs = bench.bank.rigs
+    if rack is not None and rack not in rigs:
+        raise RefusedError(f"rack is {rack!r}; one of {', '.join(rigs)}")
+    names = list(rigs) if rack is None else [rack]
+    for name in names:
+        rigs[name].plant.spill.mop_up()
+    bench.bank.plant.cdu.empty_sump()
+    bench.bank.plant.cdu.refill_reservoir()
+    bench.bank.refresh()
+    return {"dried": names}
+
+
 def ports(bench: Bench) -> dict[str, Any]:
     return bench.ports
 
@@ -155,6 +169,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "stamps": stamps,
     "watch": watch,
     "steady": steady,
+    "tidy_up": tidy_up,
     "ports": ports,
     "map": register_map,
     "stop": stop,

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from firmware_sim.faults import KINDS, FaultKind, kind_for
+from firmware_sim.faults import KINDS, Aim, FaultKind, kind_for
 
 if TYPE_CHECKING:
     from firmware_sim.bank import Bank
@@ -104,6 +104,8 @@ class FaultBook:
             start_s,
             None if for_s is None else start_s + for_s,
         )
+        if spec.aim is Aim.LEAK and place is None:
+            fault.place = "header" if rack is None else "manifold"
         if problem := spec.check(self._bank, fault):
             raise FaultRefusedError(f"{kind}: {problem}")
         self._next_id += 1

@@ -38,7 +38,7 @@ class Aim(StrEnum):
     VALVE     --tag XV-101..104, with --rack
     DETECTOR  --tag LDT-101..103, with --rack
     SWITCH    --tag of a limit switch, with --rack
-    LEAK      --rack and --place, or neither: the CDU
+    LEAK      --rack and --place (the manifold unless told), or no rack: the CDU's header or itself
     RACK      --rack
     CDU       nothing
     """

@@ -8,6 +8,7 @@ from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.firmware import Firmware
 from firmware_sim.parts.leak_panel import LeakPanel
 from firmware_sim.parts.meters import BusbarMeter, FeederMeter
+from firmware_sim.parts.noise import Noise
 from firmware_sim.parts.transmitters import Transmitters
 from firmware_sim.parts.valve_controller import ValveController
 from firmware_sim.parts.wiring import XS_101, XV_101, XV_102, XV_103, XV_104, BufferedSupply, EmergencyStop
@@ -94,6 +95,8 @@ class Rig:
         self.valves = ValveController(f"VC-{self.name}", self.seed)
         self.transmitters = Transmitters(f"TX-{self.name}", self.seed)
         self.leak_panel = LeakPanel(f"LP-{self.name}")
+        # Where along the floor rope water would stand, metres from the panel; the same seed, the same place.
+        self.leak_panel.zones["LDT-103"].distance_m = 1.0 + Noise(self.seed).bits() % 80 / 10
         self.busbar = BusbarMeter(f"BM-{self.name}", self.seed)
         self.feeder = FeederMeter(f"PM-{self.name}", self.seed)
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from firmware_sim.cli import app
+from firmware_sim.client import find_control
 from firmware_sim.parts.maps import MAPS
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -47,6 +48,14 @@ def test_what_cannot_be_done_has_its_exit_code_and_says_why(arguments: list[str]
     assert result.exit_code == code
     assert told in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("document", [{"control": "127.0.0.1:7"}, {"sim_control_url": "tcp://127.0.0.1:7"}])
+def test_the_control_port_is_found_in_a_ports_file_or_a_run_file(tmp_path: Path, document: dict[str, str]) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert find_control(None, file) == "127.0.0.1:7"
+    assert find_control("tcp://[::1]:9", file) == "[::1]:9"
 
 
 def test_fault_kinds_are_listed_with_their_units() -> None:

@@ -169,7 +169,7 @@ def test_a_fault_changes_what_it_should_and_only_while_it_lasts(kind: str, case:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_fault_without_its_aim_is_refused_with_what_is_allowed(kind: str) -> None:
-    needs_nothing = {"pump_trip", "supply_temperature_step", "facility_loss"}
+    needs_nothing = {"pump_trip", "supply_temperature_step", "facility_loss", "leak"}
     b = bank()
     if kind in needs_nothing or (KINDS[kind].aim.value == "link"):
         assert b.book.add(kind).active
@@ -253,3 +253,23 @@ def test_a_drained_rack_with_a_drain_fault_is_a_bank_too() -> None:
     b.advance(1.0)
     assert b.rigs["r01"].valves.input.get_u16(0) == 0b111010
     assert b.rigs["r01"].valves.input.get_u16(1) == 0
+
+
+def test_a_leak_without_a_place_is_in_the_manifold_or_in_the_header() -> None:
+    b = bank()
+    b.book.add("leak", rack="r01")
+    b.book.add("leak", value=2.0)
+    assert b.plant.racks["r01"].leak_mm == {"manifold": 3.0}
+    assert b.plant.cdu.leak_mm == {"header": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("word", "tag", "kind"),
+    [
+        ("stuck", "XV-101", "actuator_stuck"),
+        ("slow", "FCV-101", "actuator_slow"),
+        ("stuck", "LDT-102", "detector_stuck"),
+    ],
+)
+def test_one_word_means_the_kind_that_fits_its_tag(word: str, tag: str, kind: str) -> None:
+    assert bank().book.add(word, rack="r01", tag=tag).kind.name == kind

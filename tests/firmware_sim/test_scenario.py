@@ -78,6 +78,11 @@ def test_a_mistake_in_a_scenario_is_told_with_its_line(tmp_path: Path, text: str
     assert any(fault.line == line and told in str(fault) for fault in caught.value.faults)
 
 
+def test_the_shipped_bench_file_is_four_racks() -> None:
+    config = load_bench(Path(__file__).parents[2] / "configs" / "sim" / "demo.yaml")
+    assert [rack.name for rack in config.plant_config().racks] == ["r01", "r02", "r03", "r04"]
+
+
 def test_a_bench_file_is_read_whole(tmp_path: Path) -> None:
     text = """
     simulated: true

@@ -105,6 +105,17 @@ async def test_the_control_port_sets_load_mode_and_speed_and_tells_the_steady_fl
         assert steady["flows_lpm"]["r02"] > snapshot["racks"]["r02"]["true"]["flow_supply_lpm"]
 
 
+async def test_after_a_leak_is_mended_and_dried_its_detector_is_dry() -> None:
+    async with Bench(demo_bench(2, attended_s=1e6)) as bench:
+        await control(bench, "fault_add", kind="leak", rack="r02", value=10.0)
+        bench.bank.advance(8.0)
+        assert bench.bank.rigs["r02"].leak_panel.input.get_u16(0) == 1
+        await control(bench, "fault_clear", kind="leak")
+        assert bench.bank.rigs["r02"].leak_panel.input.get_u16(0) == 1
+        assert await control(bench, "tidy_up", rack="r02") == {"dried": ["r02"]}
+        assert bench.bank.rigs["r02"].leak_panel.input.get_u16(0) == 0
+
+
 @pytest.mark.parametrize(
     ("do", "arguments", "code", "told"),
     [
