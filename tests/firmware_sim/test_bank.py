@@ -179,3 +179,19 @@ def test_sixty_four_racks_fit_on_a_bench() -> None:
     b = bank(racks=64, attended_s=60.0)
     b.advance(0.2)
     assert len(b.endpoints) == 64 * 5 + 1
+
+
+@pytest.mark.parametrize(("fault", "status"), [(None, 0b010000), ("actuator_stuck", 0b100000)])
+def test_a_partial_stroke_on_the_plant_passes_on_a_sound_valve_and_fails_on_a_stuck_one(
+    fault: str | None, status: int
+) -> None:
+    b = bank(attended_s=60.0)
+    if fault:
+        b.book.add(fault, rack="r01", tag="XV-101")
+    valves = b.rigs["r01"].valves
+    valves.write_registers(16, [1], b.now_s)
+    b.advance(1.6)
+    assert valves.holding.get_u16(16) == 0
+    assert valves.input.get_u16(4) == status
+    assert valves.input.get_u16(1) == 0b10011
+    assert valves.input.get_u16(2) & 1
