@@ -7,7 +7,7 @@ from valvey.config_rack import SIF_1_HOLD_S, RackConfig, rows_named, to_limits
 from valvey.core.limits import LPM_PER_KW
 from valvey.core.trips import Trip, rows_for
 from valvey.ladder import rungs
-from valvey.needs import BY_SIF
+from valvey.needs import senses_of
 
 HOLD_FACTOR = 2.0
 """A site may wait for at most twice the design's own hold or blind time."""
@@ -124,7 +124,7 @@ def _blind(draft: Draft[RackFile], config: RackConfig, key: str, blind_s: float,
     if not own_s:
         draft.add(at, f"{key} has no blind time", "leave it out")
         return
-    tags = [tag for tag in BY_SIF[rows[0].sif].senses if tag in config.data.tags]
+    tags = {tag for row in rows for tag in senses_of(row, config.policy) if tag in config.data.tags}
     least_s = 2.0 * max((config.max_age_s(tag) for tag in tags), default=0.0)
     most_s = HOLD_FACTOR * max(own_s)
     if not least_s <= blind_s <= most_s:

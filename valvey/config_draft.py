@@ -151,6 +151,8 @@ def _into(kinds: list[dict[str, Any]], part: str | int) -> Iterator[dict[str, An
             yield kind["properties"][part]
         elif isinstance(kind.get("additionalProperties"), dict):
             yield kind["additionalProperties"]
+        else:
+            yield from kind.get("patternProperties", {}).values()
 
 
 def in_words(kind: dict[str, Any]) -> str:

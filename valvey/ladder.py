@@ -10,7 +10,7 @@ from valvey.config_rack import RackConfig
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect
 from valvey.core.trips import Trip, rows_for
-from valvey.needs import BY_SIF
+from valvey.needs import senses_of
 
 PST_KJ = 2300.0
 """Heat that the coolant in a rack takes before it is too hot, without flow (est.)."""
@@ -206,9 +206,7 @@ def _hold_s(row: Trip, limits: Limits) -> float:
 
 
 def _tags(config: RackConfig, row: Trip, limits: Limits) -> tuple[str, ...]:
-    rule = next((rule for rule in limits.policy if row.key == f"SIF-1/{rule.name}"), None)
-    senses = rule.detectors if rule is not None else BY_SIF[row.sif].senses
-    return tuple(tag for tag in senses if tag in config.data.tags)
+    return tuple(tag for tag in senses_of(row, limits.policy) if tag in config.data.tags)
 
 
 def _senses(config: RackConfig, row: Trip, limits: Limits) -> tuple[float, float, float]:

@@ -3,9 +3,12 @@
 The judges are code; a test runs every judge and compares what it reads with this table.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from valvey.core.gate import NO_WRITE
+from valvey.core.policy import PolicyRule
+from valvey.core.trips import Trip
 
 OUTPUT_TAGS: tuple[str, ...] = tuple(tag for tag, _ in NO_WRITE.items())
 VALVE_BLOCK = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101")
@@ -33,6 +36,7 @@ WIRING: dict[str, str] = {
 class Need:
     """What a safety function reads.
 
+    sif     the function, or one row of it
     senses  the tags whose change is the demand: their lag and lane are in its response time
     helps   what it reads besides: to know whether it is armed, to vote, to scale its limit
     maybe   read when there is one
@@ -63,14 +67,24 @@ NEEDS: tuple[Need, ...] = (
     Need("SIF-11",      _FLOWS,                                     ("LDT-101", "LDT-102"), maybe=("LDT-103",)),
     Need("SIF-12",      ("ZSO-101", "ZSO-102"),                     ("ZSC-101", "ZSC-102", *_FLOWS, *_LOAD)),
     Need("SIF-13",      ("XI-101", "ET-101"),                       ("EV-101",)),
-    Need("OPEN_LOST",   ("XY-101", "XY-102", "ZSC-101", "ZSC-102", "ZSC-103")),
+    Need("OPEN_LOST/coil",  ("XY-101", "XY-102")),
+    Need("OPEN_LOST/shut",  ("ZSC-101", "ZSC-102")),
+    Need("OPEN_LOST/drain", ("ZSC-103",)),
     Need("PERMIT_LOST", ("XI-101",)),
     Need("PROOF_LOST",  ("ZSC-101", "ZSC-102")),
     Need("adoption",    ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "XY-101", "XY-102", "XSY-101", "XI-101"), ("ZSC-103", *_FLOWS)),
     Need("opening",     ("ZT-101", "ZSO-101", "ZSO-102", "ZSC-103", "TT-101"), (*_FLOWS, "PT-101", "PT-102")),
 )
 # fmt: on
-BY_SIF = {need.sif: need for need in NEEDS}
+_BY_NAME = {need.sif: need for need in NEEDS}
+
+
+def senses_of(row: Trip, policy: Iterable[PolicyRule]) -> tuple[str, ...]:
+    """Return the tags whose change is the demand of ``row``; a rule of the leak policy has its own."""
+    for rule in policy:
+        if row.key == f"SIF-1/{rule.name}":
+            return rule.detectors
+    return (_BY_NAME.get(row.key) or _BY_NAME[row.sif]).senses
 
 
 def needed() -> dict[str, tuple[str, ...]]:

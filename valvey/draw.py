@@ -1,0 +1,82 @@
+"""``valvey draw``: docs/generated and the tables inside SAFETY.md, from the code's tables. The same code, the same bytes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from valvey import draw_config, draw_pid
+from valvey import draw_tables as tables
+
+FOLDER = Path("docs") / "generated"
+SAFETY = Path("SAFETY.md")
+_MARK = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+# fmt: off
+#: Name of a page: its title, a sentence, and the tables on it.
+PAGES: dict[str, tuple[str, str, tuple[Callable[[], str], ...]]] = {
+    "chart.md":    ("The chart", "States of the rack's loop and what leads where; for one event and state the first row whose condition holds wins.", (tables.chart, tables.rows)),
+    "trips.md":    ("The safety functions", "Cause and effect, with the leak policy that holds when a rack names none. Times are the design's; a rack's file may tune them within bounds.", (tables.trips, tables.policy)),
+    "outputs.md":  ("The outputs", "What each step demands of the field, how steps end, and what the last gate lets pass whatever is demanded.", (tables.outputs, tables.steps, tables.gate)),
+    "adoption.md": ("Adoption", "What a starting process makes of a rack: the first row that holds decides.", (tables.adoption,)),
+    "requests.md": ("The requests", "Who may ask for what, and where it applies. Arguments in brackets may be left out.", (tables.requests,)),
+    "alarms.md":   ("The alarms", "Rows ending in `-*` stand for one alarm each tag, function or device; below, the life of one alarm (ISA-18.2).", (tables.alarms, tables.alarm_life)),
+    "glossary.md": ("The tags", "Numbers: 1xx the rack, 2xx the CDU's shared loop. `LDT` and `FCV` are kept because sites say them; ISA-5.1 would write `LSH` and `FV`.", (tables.glossary,)),
+    "config.md":   ("The configuration", "Every key, with its bounds. `valvey check-config FILE` tells all that is wrong with a file at once.", (draw_config.reference, draw_config.ladder)),
+}
+#: Tables that SAFETY.md includes, by the name in its marks.
+BLOCKS: dict[str, Callable[[], str]] = {
+    "trips": tables.trips, "policy": tables.policy, "outputs": tables.outputs, "gate": tables.gate, "adoption": tables.adoption,
+    "chart": tables.chart, "wiring": tables.wiring, "ladder": draw_config.ladder,
+}
+# fmt: on
+
+
+def generated() -> dict[Path, str]:
+    """Return every generated page by its path in the project."""
+    out = {}
+    for name, (title, sentence, parts) in PAGES.items():
+        head = f"<!-- Written by `valvey draw` from the code's tables. Do not edit. -->\n# {title}\n\n{sentence}\n"
+        out[FOLDER / name] = head + "".join(f"\n{part()}" for part in parts)
+    out[FOLDER / "pid.svg"] = draw_pid.pid()
+    return out
+
+
+def with_tables(page: str) -> str:
+    """Return ``page`` with the table of each mark written anew. Raises ValueError naming an unknown mark."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found[2] not in BLOCKS:
+            raise ValueError(f"no table is called {found[2]!r}: {', '.join(BLOCKS)}")
+        return f"{found[1]}{BLOCKS[found[2]]()}{found[3]}"
+
+    return _MARK.sub(fill, page)
+
+
+def _wanted(root: Path) -> dict[Path, str]:
+    pages = generated()
+    if (root / SAFETY).is_file():
+        pages[SAFETY] = with_tables((root / SAFETY).read_text(encoding="utf-8"))
+    return pages
+
+
+def stale(root: Path) -> list[Path]:
+    """Return the pages under ``root`` that are missing, differ from the code, or are nobody's, sorted."""
+    wanted = _wanted(root)
+    found = {path.relative_to(root) for path in (root / FOLDER).glob("*") if path.is_file()}
+    differing = {path for path, text in wanted.items() if not _same(root / path, text)}
+    return sorted(differing | (found - wanted.keys()))
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def write(root: Path) -> None:
+    """Write every page under ``root`` and remove those that no table makes any more."""
+    wanted = _wanted(root)
+    for path in stale(root):
+        if path not in wanted:
+            (root / path).unlink()
+    for path, text in wanted.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")

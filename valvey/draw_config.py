@@ -1,0 +1,113 @@
+"""The configuration's reference, from the models that read it."""
+
+from typing import Any
+
+from valvey.config_draft import in_words
+from valvey.config_models import RackFile
+from valvey.draw_tables import table
+from valvey.ladder import (
+    BLIND_DARK_MOST_S,
+    FAST_SCAN_MOST_S,
+    FAST_TIMEOUT_MOST_S,
+    FLOW_LAG_MOST_S,
+    PERMIT_DROP_S,
+    PERMIT_FIRST_S,
+    PERMIT_SHARE,
+    PST_KJ,
+    PST_SHARE,
+    RELAY_S,
+    RESTART_S,
+)
+from valvey.policy_file import PolicyFile
+
+
+def reference() -> str:
+    """Return every key of a rack's file and of a leak policy, with type, bounds, default and meaning."""
+    return (
+        "## A rack's file\n\n"
+        + _sections(RackFile.model_json_schema())
+        + "\n## A leak policy\n\n"
+        + _sections(PolicyFile.model_json_schema())
+    )
+
+
+def ladder() -> str:
+    """Return the inequalities that `valvey check-config` enforces."""
+    rows = (
+        ("process safety time without flow, PST(P)", f"{PST_KJ:g} kJ / rating (est.)", "-"),
+        ("fast scan", "scan.fast_s", f"at most {FAST_SCAN_MOST_S:g} s"),
+        ("timeout in the fast lane", "buses.*.timeout_s", f"at most {FAST_TIMEOUT_MOST_S:g} s"),
+        ("stale", "max(3 periods of its lane, 0.5 s)", "-"),
+        ("lag of FT-101, FT-102", "tags.FT-101.lag_s", f"at most {FLOW_LAG_MOST_S:g} s"),
+        ("SIF-4", f"1.4 lag + lane period + fast scan + hold + write timeout + relay {RELAY_S:g} s", f"at most {PST_SHARE:g} PST(rating)"),
+        ("SIF-4 blind", f"age at which readings are stale + blind_s + fast scan + write timeout + relay {RELAY_S:g} s", f"at most {PST_SHARE:g} PST(rating)"),
+        ("DARK with every sensor bad", "age at which readings are stale + SIF-4's blind_s", f"at most {BLIND_DARK_MOST_S:g} s"),
+        ("last write before a crash to the first after it", f"{RESTART_S:g} s", "below the permit expiry"),
+        ("permit expiry", f"XS-101's, + {PERMIT_DROP_S:g} s", f"at most {PERMIT_SHARE:g} PST(rating)"),
+        ("permit expiry", "XS-101's", f"below the valve expiry less {PERMIT_FIRST_S:g} s"),
+        ("SIF-8", "limits.write_dark_s", f"below the valve expiry less {PERMIT_FIRST_S:g} s"),
+        ("SIF-8's alarm", "limits.write_alarm_s", "below limits.write_dark_s"),
+        ("hold", "trips.*.hold_s, persist_s of a rule", "at least two fast scans, or the word at_once; at most twice the design's"),
+        ("blind", "trips.*.blind_s", "at least twice the age at which readings are stale; at most twice the design's"),
+    )  # fmt: skip
+    return table(("what", "value", "must be"), rows)
+
+
+def _sections(schema: dict[str, Any]) -> str:
+    defs = schema.get("$defs", {})
+    out, seen, todo = [], set[str](), [("", schema)]
+    while todo:
+        name, one = todo.pop(0)
+        if name:
+            out.append(f"\n### {name}\n\n{_sentence(one.get('description', ''))}\n\n")
+        needed = one.get("required", [])
+        rows = []
+        for key, kind in one["properties"].items():
+            refs = _refs(kind)
+            rows.append((
+                f"`{key}`",
+                _words(kind, defs),
+                _default(key, kind, needed),
+                _sentence(kind.get("description", "")),
+            ))
+            todo += [(ref, defs[ref]) for ref in refs if ref not in seen and "properties" in defs[ref]]
+            seen.update(refs)
+        out.append(table(("key", "type", "default", "meaning"), rows))
+    return "".join(out)
+
+
+def _default(key: str, kind: dict[str, Any], needed: list[str]) -> str:
+    value = kind.get("default")
+    if key in needed:
+        return "must be stated"
+    if value is None or isinstance(value, dict) or value == []:
+        return "none"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _words(kind: dict[str, Any], defs: dict[str, Any]) -> str:
+    if "$ref" in kind:
+        name = kind["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})" if "properties" in defs[name] else in_words(defs[name])
+    if "anyOf" in kind:
+        return " or ".join(words for one in kind["anyOf"] if one.get("type") != "null" and (words := _words(one, defs)))
+    if kind.get("type") == "array" and isinstance(kind.get("items"), dict):
+        return f"list of {_words(kind['items'], defs)}"
+    if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
+        return f"by name: {_words(kind['additionalProperties'], defs)}"
+    for one in kind.get("patternProperties", {}).values():
+        return f"by name: {_words(one, defs)}"
+    return in_words(kind)
+
+
+def _refs(kind: Any) -> list[str]:
+    if isinstance(kind, dict):
+        own = [kind["$ref"].rpartition("/")[2]] if "$ref" in kind else []
+        return own + [ref for value in kind.values() for ref in _refs(value)]
+    return [ref for value in kind for ref in _refs(value)] if isinstance(kind, list) else []
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
