@@ -40,7 +40,7 @@ class MqttSession:
 
     subscriptions   topic filters, QoS 1, clean session
     birth, offline  retained messages of one topic: said once the subscriptions stand and every ``reassert_s`` after;
-                    said by the broker when we vanish, or by ourselves at ``stop``
+                    said by the broker when we vanish, or by ourselves at ``stop``; None for a tool that comes and goes
     snapshot        everything that a newcomer must know, asked for after each connect
     on_message      called on the loop with each message; must hand over and return. What it raises is counted and told
     notice          called with an event name and fields at each change of state, not at each failure
@@ -51,16 +51,15 @@ class MqttSession:
         settings: Settings,
         *,
         subscriptions: Iterable[str],
-        birth: Callable[[], Outgoing],
-        offline: Outgoing,
+        birth: Callable[[], Outgoing] | None,
+        offline: Outgoing | None,
         snapshot: Callable[[], Iterable[Outgoing]],
         on_message: Callable[[Incoming], None],
         notice: Callable[[str, dict[str, object]], None],
         canary: Canary | None = None,
         outbox: Outbox | None = None,
     ) -> None:
-        self.settings = settings
-        self.status = Status()
+        self.settings, self.status = settings, Status()
         self._filters = (*subscriptions, *((canary.topic,) if canary is not None else ()))
         self._birth, self._offline, self._snapshot = birth, offline, snapshot
         self._on_message, self._notice = on_message, notice
@@ -68,8 +67,7 @@ class MqttSession:
         self._outbox = outbox if outbox is not None else Outbox()
         self._wake, self._stopping = asyncio.Event(), asyncio.Event()
         self._backoff, self._auth_backoff = Backoff(0.5, 10.0), Backoff(30.0, 300.0)
-        self._connected_s = 0.0
-        self._quarrel = Quarrel()
+        self._connected_s, self._quarrel = 0.0, Quarrel()
 
     def tell_nowait(
         self,
@@ -82,9 +80,9 @@ class MqttSession:
         properties: Properties | None = None,
     ) -> None:
         """Put a message into the box. Never blocks, never raises for a broker's sake."""
-        self._outbox.put(Outgoing(topic, payload, qos, retain, keep, properties))
-        self.status.dropped_latest = self._outbox.dropped_latest
-        self.status.dropped_every = self._outbox.dropped_every
+        box = self._outbox
+        box.put(Outgoing(topic, payload, qos, retain, keep, properties))
+        self.status.dropped_latest, self.status.dropped_every = box.dropped_latest, box.dropped_every
         self._wake.set()
 
     async def run(self) -> None:
@@ -107,8 +105,7 @@ class MqttSession:
         self._stopping.set()
 
     def _client(self) -> aiomqtt.Client:
-        session, settings = self, self.settings
-        v5 = settings.protocol == "5"
+        session, settings, v5 = self, self.settings, self.settings.protocol == "5"
 
         class Inbox(asyncio.Queue[aiomqtt.Message]):
             """Hands each message over where aiomqtt would queue it: no task and no wait per message."""
@@ -128,7 +125,7 @@ class MqttSession:
             identifier=settings.client_id,
             protocol=aiomqtt.ProtocolVersion.V5 if v5 else aiomqtt.ProtocolVersion.V311,
             clean_session=None if v5 else True,  # over 5 a client's first connection starts clean by default
-            will=aiomqtt.Will(self._offline.topic, self._offline.payload, self._offline.qos, self._offline.retain),
+            will=None if (o := self._offline) is None else aiomqtt.Will(o.topic, o.payload, o.qos, o.retain),
             keepalive=settings.keepalive_s,
             timeout=settings.timeout_s,
             properties=connect,
@@ -148,7 +145,8 @@ class MqttSession:
         """One connection from its first subscription to its end."""
         timeout_s = self.settings.timeout_s
         await self._subscribe(client)
-        await _publish(client, self._birth(), timeout_s)
+        if self._birth is not None:
+            await _publish(client, self._birth(), timeout_s)
         self._outbox.forget_latest()
         for message in self._snapshot():
             self._outbox.put(message)
@@ -159,7 +157,7 @@ class MqttSession:
         work = [
             _until_lost(client),
             drain(self._outbox, self._wake, lambda message: _publish(client, message, timeout_s), self._note_sent),
-            self._say_birth_again(),
+            *([] if self._birth is None else [self._say_birth_again(self._birth)]),
         ]
         if self.canary is not None:
             topic = self.canary.canary.topic
@@ -174,7 +172,8 @@ class MqttSession:
                 next(task for task in tasks if task.done()).result()
         except asyncio.CancelledError:
             # A clean disconnect follows, and it would hush our will.
-            client._client.publish(self._offline.topic, self._offline.payload, 0, self._offline.retain)  # ruff: ignore[private-member-access]
+            if (gone := self._offline) is not None:
+                client._client.publish(gone.topic, gone.payload, 0, gone.retain)  # ruff: ignore[private-member-access]
             raise
         finally:
             for task in (*tasks, stopping):
@@ -185,16 +184,16 @@ class MqttSession:
         if not self._filters:
             return
         codes = await client.subscribe([(topic, 1) for topic in self._filters])
-        values = [code if isinstance(code, int) else code.value for code in codes]
+        values = (code if isinstance(code, int) else code.value for code in codes)
         refused = tuple(t for t, v in zip(self._filters, values, strict=True) if v >= 0x80)
         if refused and refused != self.status.refused_topics:
             self._notice("mqtt_subscriptions_refused", {"topics": list(refused)})
         self.status.refused_topics = refused
 
-    async def _say_birth_again(self) -> None:
+    async def _say_birth_again(self, birth: Callable[[], Outgoing]) -> None:
         while True:
             await asyncio.sleep(self.settings.reassert_s)
-            self._outbox.put(self._birth())
+            self._outbox.put(birth())
             self._wake.set()
 
     async def _say_goodbye(self, client: aiomqtt.Client) -> None:
@@ -203,7 +202,8 @@ class MqttSession:
         while len(self._outbox) and loop.time() < until_s - _GOODBYE_S / 2:  # ruff: ignore[async-busy-wait]
             await asyncio.sleep(0.005)
         try:
-            await _publish(client, self._offline, until_s - loop.time())
+            if self._offline is not None:
+                await _publish(client, self._offline, until_s - loop.time())
         except aiomqtt.MqttError:
             _discard(client)  # a broker that does not answer now will not answer a disconnect either
 
