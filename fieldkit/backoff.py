@@ -6,7 +6,7 @@ import random
 class Backoff:
     """The wait before the next attempt.
 
-    floor_s, cap_s  shortest wait (never 0: that would be a busy loop) and longest, before jitter
+    floor_s, cap_s  shortest wait (never 0: that would be a busy loop) and longest
     """
 
     def __init__(self, floor_s: float, cap_s: float) -> None:
@@ -18,8 +18,8 @@ class Backoff:
         self._due_s = 0.0
 
     def failed(self, now_s: float) -> float:
-        """Note a failed attempt and return the wait before the next one, ±20 % so that many do not come together."""
-        wait_s = max(self._floor_s, self._next_s * random.uniform(0.8, 1.2))  # ruff: ignore[suspicious-non-cryptographic-random-usage]
+        """Note a failed attempt; return the wait before the next, up to 30 % shorter so that many do not come together."""
+        wait_s = max(self._floor_s, self._next_s * random.uniform(0.7, 1.0))  # ruff: ignore[suspicious-non-cryptographic-random-usage]
         self._due_s = now_s + wait_s
         self._next_s = min(self._cap_s, 2.0 * self._next_s)
         return wait_s

@@ -3,7 +3,10 @@
 import asyncio
 import gc
 import os
+import shutil
+import ssl
 import statistics
+import subprocess
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -344,3 +347,36 @@ async def test_a_refused_subscription_is_told_although_the_connection_stands() -
         assert probe.session.status.refused_topics == ("t/request/#",)
         assert probe.notices == ["mqtt_subscriptions_refused", "mqtt_connected"]
     server.close()
+
+
+OPENSSL = shutil.which("openssl")
+
+
+def made(folder: Path, name: str, *more: str) -> None:
+    """Make a key and a certificate for ``name``, signed by the folder's authority (which signs itself)."""
+    signer = [] if name == "ca" else ["-CA", f"{folder}/ca.crt", "-CAkey", f"{folder}/ca.key"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", f"/CN={name}", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.crt", *signer, *more],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed here")
+async def test_a_session_over_mutual_tls_carries_big_and_small_messages(tmp_path: Path) -> None:
+    await asyncio.to_thread(made, tmp_path, "ca")
+    for name in ("broker", "valvey-r01"):
+        await asyncio.to_thread(made, tmp_path, name, "-addext", "subjectAltName=IP:127.0.0.1")
+    lines = [f"cafile {tmp_path}/ca.crt", f"certfile {tmp_path}/broker.crt", f"keyfile {tmp_path}/broker.key"]
+    with broker(tmp_path, *lines, "require_certificate true", "use_identity_as_username true") as mosquitto:
+        tls = ssl.create_default_context(cafile=str(tmp_path / "ca.crt"))
+        async with session_at(mosquitto.port, tls=tls) as stranger:
+            await stranger.until("unreachable")
+        tls.load_cert_chain(tmp_path / "valvey-r01.crt", tmp_path / "valvey-r01.key")
+        async with session_at(mosquitto.port, tls=tls, max_payload=300_000) as probe:
+            await probe.until("connected")
+            sent = [bytes([n]) * size for n, size in enumerate((1, 200_000, 3, 250_000, 5))]
+            for payload in sent:
+                probe.session.tell_nowait("t/request/x", payload, qos=1, keep=Keep.EVERY)
+            await until(lambda: len(probe.heard) == len(sent))
+            assert [m.payload for m in probe.heard] == sent
