@@ -8,6 +8,7 @@ from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.judging import Judged
 from valvey.core.memory import Answered, Bypass, Inventory, Lock, Memory
+from valvey.core.policy import PolicyRule
 from valvey.core.requests import Request
 from valvey.core.trips import NEVER_BYPASSED, Trip
 from valvey.core.verdict import Verdict
@@ -17,6 +18,8 @@ Outcome = tuple[Memory, Answered, tuple[Fact, ...]]
 #: Names that only say that the past is not known; nothing in the field has to be clear for them.
 _MEMORY_ONLY = frozenset({"MEM", "ADOPTED", "RESTART_LOOP"})
 _CLEAR = frozenset({Verdict.HEALTHY, Verdict.NOT_ARMED})
+#: More people than ever work on one rack; the memory stays small whatever a client sends.
+LOCKS_MAX = 64
 
 
 def _fact(kind: FactKind, view: View, request: Request, **fields: object) -> Fact:
@@ -34,6 +37,9 @@ def _reset(view: View, judged: Judged, trips: tuple[Trip, ...], request: Request
     for name in names:
         if name not in standing:
             return memory, refused(request, "not_latched", f"'{name}' is not latched", latched_now), ()
+        if hidden := _bypasses_of(memory, name, view.limits.policy):
+            reason, allow = f"{hidden} is bypassed: nobody looks at the cause of {name}", f"'unbypass' {hidden} first"
+            return memory, refused(request, "bypassed", reason, allow), ()
         keys = [trip.key for trip in trips if trip.sif == name and not trip.shadow and not trip.cap]
         open_keys = [key for key in keys if judged.judgements[key].verdict not in _CLEAR]
         if name not in _MEMORY_ONLY and open_keys:
@@ -49,24 +55,35 @@ def _reset(view: View, judged: Judged, trips: tuple[Trip, ...], request: Request
     return done, accepted(request), (_fact(FactKind.RESET, view, request, sif=list(names)),)
 
 
+def _bypasses_of(memory: Memory, sif: str, policy: tuple[PolicyRule, ...]) -> str | None:
+    """The bypass, if any, that hides a row or a detector of ``sif``: what it hides is not a clear cause."""
+    detectors = {tag for rule in policy for tag in rule.detectors} if sif == "SIF-1" else set()
+    for bypass in memory.bypasses:
+        if bypass.name.split("/")[0] == sif or bypass.name in detectors:
+            return bypass.name
+    return None
+
+
 def _lock(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
     memory, owner = view.memory, str(request.args["owner"]).strip()
     if not owner:
         return memory, refused(request, "args", "'owner' is empty", "the name of the person who holds the lock"), ()
     if any(lock.owner == owner for lock in memory.locks):
         return memory, accepted(request, "already locked by that owner"), ()
+    if len(memory.locks) >= LOCKS_MAX:
+        return memory, refused(request, "size", f"{LOCKS_MAX} locks stand", "'unlock' one that is not needed"), ()
     locks = (*memory.locks, Lock(owner, request.why, view.now_s, request.client))
     done = replace(memory, locks=locks, state_seq=memory.state_seq + 1)
     return done, accepted(request), (_fact(FactKind.LOCK, view, request, owner=owner),)
 
 
 def _unlock(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
-    memory, owner = view.memory, request.args["owner"]
+    memory, owner = view.memory, str(request.args["owner"]).strip()
     held = next((lock for lock in memory.locks if lock.owner == owner), None)
     if held is None:
         owners = ", ".join(lock.owner for lock in memory.locks) or "nobody"
         return memory, refused(request, "not_locked", f"'{owner}' holds no lock", f"locked by: {owners}"), ()
-    if request.role != "supervisor" and request.client not in {owner, held.client}:
+    if request.role != "supervisor" and request.client not in {owner, held.client} - {""}:
         return memory, refused(request, "owner", f"the lock is {owner}'s", f"{owner}, or the role 'supervisor'"), ()
     locks = tuple(lock for lock in memory.locks if lock.owner != owner)
     done = replace(memory, locks=locks, state_seq=memory.state_seq + 1)
@@ -132,16 +149,14 @@ def _set_point(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: R
 
 
 def _leak_evidence(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    memory, wet = view.memory, bool(request.args["wet"])
     tray = f"TRAY-{request.args['tray']}"
-    until_s = view.now_s + float(request.args["for_s"]) if request.args["wet"] else 0.0
-    known = {name: end_s for name, end_s in view.memory.evidence_s.items() if end_s > view.now_s}
-    evidence = {**known, tray: until_s}
-    wet = bool(request.args["wet"])
-    return (
-        replace(view.memory, evidence_s=evidence),
-        accepted(request),
-        (_fact(FactKind.EVIDENCE, view, request, tray=tray, wet=wet),),
-    )
+    told = (_fact(FactKind.EVIDENCE, view, request, tray=tray, wet=wet),)
+    if all(tray not in rule.detectors for rule in view.limits.policy):
+        return memory, accepted(request, f"no rule of the leak policy names {tray}: it is told, and does nothing"), told
+    evidence = {name: end_s for name, end_s in memory.evidence_s.items() if end_s > view.now_s}
+    evidence[tray] = view.now_s + float(request.args["for_s"]) if wet else 0.0
+    return replace(memory, evidence_s=evidence), accepted(request), told
 
 
 ACTS: dict[str, Callable[[View, Judged, tuple[Trip, ...], Request], Outcome]] = {

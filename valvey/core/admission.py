@@ -34,7 +34,7 @@ def _check_args(request: Request, row: RequestRow) -> Answered | None:
         if not isinstance(value, arg.types) or (isinstance(value, bool) and bool not in arg.types):
             return refused(request, "args", f"argument '{name}' is not {wanted}", f"'{name}' is a {wanted}")
         if isinstance(value, int | float) and not arg.low <= value <= arg.high:
-            return refused(request, "args", f"argument '{name}' is {value}", f"{arg.low:g} to {arg.high:g}")
+            return refused(request, "args", f"argument '{name}' is out of range", f"{arg.low:g} to {arg.high:g}")
     return None
 
 

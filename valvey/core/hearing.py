@@ -17,41 +17,59 @@ from valvey.core.view import View
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was asked in one scan. ``answers`` is by request id and may still turn into a refusal while acting."""
+    """What was asked in one scan.
 
-    answers: dict[str, Answered]
+    answers  by place among the scan's requests; one may still turn into a refusal while acting
+    asked    trip-class demands
+    wanted   accepted requests that are still to be acted on, by place, SAFER first
+    repeats  place of a request with a repeated id → place of the one whose answer it shares
+    closing  somebody asked for less: nothing that opens begins beside it
+    """
+
+    answers: dict[int, Answered]
     asked: frozenset[Effect]
-    wanted: tuple[Request, ...]
+    wanted: tuple[tuple[int, Request], ...]
+    repeats: dict[int, int]
+    closing: bool
 
 
-NOTHING = Heard({}, frozenset(), ())
+NOTHING = Heard({}, frozenset(), (), {}, closing=False)
+_CLOSING = frozenset({"emergency_stop", "dark", "isolate"})
+_TABLE = {name: place for place, name in enumerate(REQUESTS)}
 
 
 def hear(view: View, requests: Sequence[Request]) -> Heard:
-    """Admit each request, SAFER first; trip-class demands become inputs of SIF-7 and SIF-10."""
+    """Admit each request, SAFER first and the safest of them foremost; trip-class demands are inputs of SIF-7 and SIF-10."""
     if not requests:
         return NOTHING
-    answers: dict[str, Answered] = {}
-    asked: set[Effect] = set()
-    wanted: list[Request] = []
+    heard = Heard({}, frozenset(), (), {}, closing=False)
     state = view.memory.state
     known = {answer.id for answer in view.memory.answered}
-    for request in sorted(requests, key=lambda one: not _is_safer(one, state)):
-        repeated = request.id in known or request.id in answers
-        if request.id in answers and not _is_safer(request, state):
+    first: dict[str, int] = {}
+    for place, request in sorted(enumerate(requests), key=lambda one: (_rank(one[1], state), one[0])):
+        safer = _is_safer(request, state)
+        if not safer and first.setdefault(request.id, place) != place:
+            heard.repeats[place] = first[request.id]
             continue
         answer = admit(view, request)
-        answers[request.id] = answer
-        if answer.status != "accepted" or answer.reason or (repeated and not _is_safer(request, state)):
+        heard.answers[place] = answer
+        if answer.status != "accepted":
+            continue
+        heard = replace(heard, closing=heard.closing or request.name in _CLOSING)
+        if answer.reason or (request.id in known and not safer):
             continue
         effect = _demanded(view, request)
-        if not view.memory.armed and _is_safer(request, state) and request.name != "lock":
-            answers[request.id] = accepted(request, "disarmed: nothing is written; the wired emergency stop acts")
+        if not view.memory.armed and safer and request.name != "lock":
+            heard.answers[place] = accepted(request, "disarmed: nothing is written; the wired emergency stop acts")
         elif effect is not None:
-            asked.add(effect)
+            heard = replace(heard, asked=heard.asked | {effect})
         else:
-            wanted.append(request)
-    return Heard(answers, frozenset(asked), tuple(wanted))
+            heard = replace(heard, wanted=(*heard.wanted, (place, request)))
+    return heard
+
+
+def _rank(request: Request, state: State) -> int:
+    return _TABLE[request.name] if _is_safer(request, state) else len(_TABLE)
 
 
 def _is_safer(request: Request, state: State) -> bool:
@@ -71,32 +89,54 @@ def _demanded(view: View, request: Request) -> Effect | None:
 def act(
     view: View, judged: Judged, trips: tuple[Trip, ...], heard: Heard, event: Event | None
 ) -> tuple[Memory, Event | None, list[Fact]]:
-    """Carry out what was accepted. At most one request moves the chart in a scan, and none does beside a trip.
+    """Carry out what was accepted, and return the chart event that it asks for.
 
-    event  the trip of this scan, if there is one
+    At most one request moves the chart in a scan. Beside ``event`` (a trip of this scan, or a scan that is late)
+    nothing that opens begins; what makes the rack safer is never refused for it and follows it.
     """
     memory, moved, facts = view.memory, None, list[Fact]()
-    for request in heard.wanted:
+    for place, request in heard.wanted:
         row, now = REQUESTS[request.name], replace(view, memory=memory)
-        if request.name in ACTS:
+        safer = _is_safer(request, memory.state)
+        overtaken = None if safer or row.kind is Kind.NOTE else _overtaken(memory, request, heard, event or moved)
+        if overtaken is not None:
+            heard.answers[place] = refused(request, "overtaken", overtaken, "look at the state, then ask again")
+        elif request.name in ACTS:
             before = memory
-            memory, heard.answers[request.id], told = ACTS[request.name](now, judged, trips, request)
+            memory, heard.answers[place], told = ACTS[request.name](now, judged, trips, request)
             facts.extend(told)
-            if request.name == "reset" and _esd_cleared(before, memory, heard.answers[request.id]):
-                moved = moved or Event.LATCHES_CLEAR
+            if request.name == "reset" and _esd_cleared(before, memory, heard.answers[place]):
+                moved = Event.LATCHES_CLEAR
         elif row.event is None:
-            memory, heard.answers[request.id], told = alarms.note(now, request)
+            memory, heard.answers[place], told = alarms.note(now, request)
             facts.extend(told)
-        elif memory.state is State.STARTUP:  # only 'isolate' applies there: it waits for the adoption
-            memory = replace(memory, isolate_wanted=True, asked_in_startup=True)
-        elif event is not None or moved is not None:
-            heard.answers[request.id] = refused(
-                request, "overtaken", f"'{event or moved}' came first in this scan", "look at the state, then ask again"
-            )
+        elif moved is not None:
+            heard.answers[place] = accepted(request, f"'{moved}' came first in this scan")
         else:
             moved = row.event
-            memory = replace(memory, forced=bool(request.args.get("force", False)))
-    return memory, None if event is not None else moved, facts
+            memory = _take_along(memory, request, event)
+    heard.answers.update({place: heard.answers[first] for place, first in heard.repeats.items()})
+    return memory, None if memory.state is State.STARTUP else moved, facts
+
+
+def _overtaken(memory: Memory, request: Request, heard: Heard, event: Event | None) -> str | None:
+    """What came before an OPENING request in the same scan, so that it was asked of another rack than it would meet."""
+    if event is not None:
+        return f"'{event}' came first in this scan"
+    if heard.closing and REQUESTS[request.name].event is not None:
+        return "something safer was asked for in this scan"
+    if request.expect_seq != memory.state_seq:
+        return f"state_seq became {memory.state_seq} in this scan"
+    return None
+
+
+def _take_along(memory: Memory, request: Request, event: Event | None) -> Memory:
+    """Keep what a chart request says beside its event; in STARTUP, or on the way there, it waits for the adoption."""
+    memory = replace(memory, forced=bool(request.args.get("force", False)))
+    if memory.state is State.STARTUP or event is Event.LATE:
+        wanted = request.name == "isolate"
+        memory = replace(memory, isolate_wanted=wanted, asked_in_startup=wanted)
+    return memory
 
 
 def _esd_cleared(before: Memory, after: Memory, answer: Answered) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from valvey.core.chart import State
+from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
@@ -12,54 +12,67 @@ from valvey.core.view import View
 S = State
 #: How many answered request ids are remembered.
 ANSWERED_MAX = 10_000
+#: How many accepted requests are awaited at a time.
+PENDING_MAX = 256
 
 
-def remember(view: View, requests: Sequence[Request], answers: Mapping[str, Answered]) -> tuple[Memory, list[Fact]]:
+def remember(
+    view: View, requests: Sequence[Request], answers: Mapping[int, Answered], heard_in: State
+) -> tuple[Memory, list[Fact]]:
     """Tell each answer, keep it by its id (SAFER requests act again when repeated), and await what takes time.
 
-    ``view.memory`` is the memory after this scan's event.
+    ``view.memory`` is the memory after this scan's event; ``answers`` is by place among ``requests``; ``heard_in`` is
+    the state in which they were heard, which decides their class.
     """
     memory, now_s = view.memory, view.now_s
     facts: list[Fact] = []
     kept = list(memory.answered)
     pending = list(memory.pending)
     known = {answer.id for answer in kept}
-    for request in requests:
-        answer, row = answers[request.id], REQUESTS.get(request.name)
+    cancelled = False
+    for place, request in enumerate(requests):
+        answer, row = answers[place], REQUESTS.get(request.name)
         fields = {
             "id": request.id, "request": request.name, "client": request.client, "role": request.role, "by": request.by,
             "why": request.why, "status": answer.status, "code": answer.code, "reason": answer.reason, "allow": answer.allow,
             "state": memory.state, "state_seq": memory.state_seq,
         }  # fmt: skip
         facts.append(Fact(FactKind.ANSWER, now_s, fields))
-        repeated = request.id in known
-        if row is None or (repeated and kind_of(row, memory.state) is not Kind.SAFER):
+        if row is None:
             continue
-        if not repeated and kind_of(row, memory.state) is not Kind.SAFER:
+        if kind_of(row, heard_in) is not Kind.SAFER:
+            if request.id in known:
+                continue
             kept.append(answer)
             known.add(request.id)
-        if answer.status == "accepted" and row.goal and memory.armed and request.id not in {one.id for one in pending}:
+        if answer.status != "accepted" or not memory.armed:
+            continue
+        cancelled = cancelled or (row.event is Event.CANCEL and not answer.reason)
+        if row.goal and request.id not in {one.id for one in pending}:
             pending.append(Pending(request.id, request.client, request.name, now_s))
     if len(kept) > ANSWERED_MAX:
         kept = kept[-ANSWERED_MAX:]
     if requests:
+        dropped, pending = pending[:-PENDING_MAX], pending[-PENDING_MAX:]
+        facts += [_ended(view, one, "failed", f"more than {PENDING_MAX} requests are awaited") for one in dropped]
         memory = replace(memory, answered=tuple(kept), pending=tuple(pending))
-    return _finish(replace(view, memory=memory), facts)
+    return _finish(replace(view, memory=memory), facts, cancelled)
 
 
-def _finish(view: View, facts: list[Fact]) -> tuple[Memory, list[Fact]]:
+def _finish(view: View, facts: list[Fact], cancelled: bool) -> tuple[Memory, list[Fact]]:
     memory = view.memory
     if not memory.pending:
         return memory, facts
+    missed = "cancelled" if cancelled else "failed"
     left = []
     for one in memory.pending:
         row = REQUESTS[one.request]
         if memory.state in row.goal and row.proof(view):
             facts.append(_ended(view, one, "succeeded", ""))
         elif _given_up(memory, one):
-            facts.append(_ended(view, one, "failed", f"it was given up; the rack stays {memory.state}"))
+            facts.append(_ended(view, one, missed, f"it was given up; the rack stays {memory.state}"))
         elif memory.state not in row.goal and memory.state not in row.way:
-            facts.append(_ended(view, one, "failed", f"the rack is {memory.state}"))
+            facts.append(_ended(view, one, missed, f"the rack is {memory.state}"))
         else:
             left.append(one)
     return (memory if len(left) == len(memory.pending) else replace(memory, pending=tuple(left))), facts

@@ -87,11 +87,13 @@ class RequestRow:
 
 S, K = State, Kind
 _LOCKABLE = frozenset({S.ISOLATED, S.DRAINED, S.ESD})
-_DARKER = frozenset({S.STARTUP, S.OPENING, S.FLOWING, S.UNLOADING, S.FILLING, S.TESTING})
+_DARKER = frozenset({S.STARTUP, S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.FILLING, S.TESTING})
 _ISOLABLE = frozenset({S.STARTUP, S.OPENING, S.FLOWING, S.COOLDOWN, S.FILLING, S.TESTING})
 _CANCELLABLE = frozenset({S.OPENING, S.UNLOADING, S.COOLDOWN, S.DRAINING, S.FILLING, S.TESTING})
-_SHUT = frozenset({S.ISOLATED, S.DRAINED})
-_DARK = frozenset({S.COOLDOWN, S.ISOLATING, S.ISOLATED, S.ESD})
+_UNKNOWN = frozenset({S.STARTUP})
+_ADOPTED = _ALL_STATES - _UNKNOWN
+_DARK = _ADOPTED - {S.FLOWING, S.UNLOADING}
+_PROVEN = frozenset({S.ISOLATED, S.DRAINING, S.DRAINED, S.ESD})
 _CLOSING = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.ISOLATING, S.FILLING, S.TESTING, S.STARTUP})
 
 
@@ -109,9 +111,9 @@ def _all_proven_off(view: View) -> bool:
 
 # fmt: off
 _ROWS: tuple[RequestRow, ...] = (
-    RequestRow("emergency_stop", K.SAFER,   _EVERYBODY, _ALL_STATES - {S.ESD}, "everything to its fail position, latched (SIF-7)", goal=frozenset({S.ESD}), way=_ALL_STATES, proof=_all_proven_off),
-    RequestRow("dark",           K.SAFER,   _EVERYBODY, _DARKER,      "permit off, coolant goes on flowing; latched (SIF-10)", args={"trip": _FLAG}, goal=_DARK, way=_ALL_STATES, proof=_permit_proven_off),
-    RequestRow("isolate",        K.SAFER,   _EVERYBODY, _ISOLABLE,    "unload, cool down, shut both valves; 'trip' from a trip source shuts at once", args={"trip": _FLAG, "force": _FLAG}, event=Event.ISOLATE, goal=_SHUT, way=_CLOSING, proof=View.shut_proven),
+    RequestRow("emergency_stop", K.SAFER,   _EVERYBODY, _ALL_STATES - {S.ESD}, "everything to its fail position, latched (SIF-7)", goal=frozenset({S.ESD}), way=_UNKNOWN, proof=_all_proven_off),
+    RequestRow("dark",           K.SAFER,   _EVERYBODY, _DARKER,      "permit off, coolant goes on flowing; latched (SIF-10)", args={"trip": _FLAG}, goal=_DARK, way=_UNKNOWN, proof=_permit_proven_off),
+    RequestRow("isolate",        K.SAFER,   _EVERYBODY, _ISOLABLE,    "unload, cool down, shut both valves; 'trip' from a trip source shuts at once", args={"trip": _FLAG, "force": _FLAG}, event=Event.ISOLATE, goal=_PROVEN, way=_CLOSING, proof=View.shut_proven),
     RequestRow("lock",           K.SAFER,   _EVERYBODY, _LOCKABLE,    "an administrative lock, owned by a named person", args={"owner": _TEXT}, why=True),
     RequestRow("cancel",         K.SAFER,   _EVERYBODY, _CANCELLABLE, "end the planned work in its defined state", args={"id": Arg((str,), needed=False)}, event=Event.CANCEL),
     RequestRow("open",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.COOLDOWN}), "return to service: valves, proven flow, permit", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.tested, permissives.drain_shut, permissives.supply_in_band, permissives.granted), event=Event.OPEN, goal=frozenset({S.FLOWING}), way=frozenset({S.OPENING}), proof=_permit_proven_on),
@@ -119,9 +121,9 @@ _ROWS: tuple[RequestRow, ...] = (
     RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.built), event=Event.FILL, goal=frozenset({S.ISOLATED})),
     RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.built), event=Event.TEST, goal=frozenset({S.ISOLATED})),
     RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.built), args={"valve": _TEXT}),
-    RequestRow("reset",          K.OPENING, _STAFF,     _ALL_STATES,  "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
+    RequestRow("reset",          K.OPENING, _STAFF,     _ADOPTED,     "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
     RequestRow("unlock",         K.OPENING, _STAFF,     _ALL_STATES,  "remove a lock: its owner, or a supervisor", args={"owner": _TEXT}, why=True),
-    RequestRow("bypass",         K.OPENING, _ENGINEERS, _ALL_STATES,  "bounded bypass of one SIF or detector", args={"name": _TEXT, "for_s": Arg((int, float), low=1.0)}, why=True),
+    RequestRow("bypass",         K.OPENING, _ENGINEERS, _ALL_STATES,  "bounded bypass of one SIF or detector", args={"name": _TEXT, "for_s": Arg((int, float), low=1.0, high=86400.0)}, why=True),
     RequestRow("unbypass",       K.OPENING, _ENGINEERS, _ALL_STATES,  "end a bypass now", args={"name": _TEXT}),
     RequestRow("shelve",         K.NOTE,    _STAFF,     _ALL_STATES,  "shelve one alarm for a bounded time; trips never", args={"alarm": _TEXT, "for_s": Arg((int, float), low=1.0, high=28800.0)}, why=True),
     RequestRow("ack",            K.NOTE,    _STAFF,     _ALL_STATES,  "acknowledge one alarm", args={"alarm": _TEXT}),
