@@ -108,6 +108,8 @@ PERMIT_ON = frozenset({S.FLOWING, S.UNLOADING})
 """States that demand the permit."""
 PROVEN_SHUT_STATES = frozenset({S.ISOLATED, S.DRAINING, S.DRAINED, S.TESTING})
 """States that stand on both valves being proven shut."""
+OPENING_WORK = frozenset({S.OPENING, S.FILLING, S.TESTING})
+"""States in which the last gate lets an isolation valve's output rise."""
 DEMANDED_OPEN = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.FILLING})
 """States in which at least one step demands an isolation valve open."""
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from valvey.core import adoption
 from valvey.core.chart import Event, State, Step
-from valvey.core.memory import Effect, Memory
+from valvey.core.memory import Effect, Inventory, Memory
 from valvey.core.view import View
 
 S, E = State, Event
@@ -34,7 +34,7 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
         steady_since_s=None,
         state_seq=memory.state_seq + 1,
         permit_rise_s=now_s if event is E.FLOW_PROVEN else None,
-        isolate_wanted=_isolate_wanted(memory, event),
+        isolate_wanted=_isolate_wanted(memory, event, after),
         unload_overdue=event is E.UNLOAD_OVERDUE,
         cool_overdue=False,
         emergency=_emergency(memory, event),
@@ -43,7 +43,18 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
         entered = _adopted(view, entered, event, after)
     if after is S.OPENING and first is Step.THROTTLE:
         entered = replace(entered, fcv_pct=view.limits.fcv_low_pct)
-    return entered
+    return _filled(entered, event)
+
+
+def _filled(memory: Memory, event: Event) -> Memory:
+    """What is known of the coolant in the rack, and that it was tested, once ``event`` has led to its state."""
+    if memory.state in {S.DRAINING, S.FILLING}:
+        return replace(memory, inventory=Inventory.PART, tested=False)
+    if event is E.DRAINED:
+        return replace(memory, inventory=Inventory.EMPTY)
+    if event is E.FILLED:
+        return replace(memory, inventory=Inventory.FULL)
+    return replace(memory, tested=True) if event is E.TESTED else memory
 
 
 def _was(memory: Memory) -> State | None:
@@ -68,8 +79,8 @@ def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
     return memory
 
 
-def _isolate_wanted(memory: Memory, event: Event) -> bool:
-    if event is E.ADOPT_COOLDOWN:  # a closing sequence goes on after a restart
+def _isolate_wanted(memory: Memory, event: Event, after: State) -> bool:
+    if after is S.COOLDOWN and event is not E.UNLOADED:  # an accepted isolation goes on after a restart or a trip
         return memory.isolate_wanted
     if event is E.ADOPT_FLOWING:
         return memory.isolate_wanted and memory.asked_in_startup

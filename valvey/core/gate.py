@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from valvey.core.chart import State
+from valvey.core.chart import OPENING_WORK, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,8 @@ class Evidence:
 
 
 _S = State
-_OPENING_WORK = frozenset({_S.OPENING, _S.FILLING, _S.TESTING})
 _HOLD_STATES = frozenset({_S.FLOWING, _S.UNLOADING, _S.COOLDOWN})
-_OPEN_STATES = _OPENING_WORK | _HOLD_STATES | {_S.ISOLATING}
+_OPEN_STATES = OPENING_WORK | _HOLD_STATES | {_S.ISOLATING}
 _PERMIT_STATES = frozenset({_S.FLOWING, _S.UNLOADING})
 _THROTTLE_STATES = _HOLD_STATES | {_S.OPENING}
 #: Longest age of an acknowledged valve write at which the permit is still refreshed: it never outlives the valves.
@@ -87,7 +86,7 @@ def _isolation_valve(tag: str, state: State, field: Evidence) -> Admission:
     coil = field.coil.get(tag)
     if coil is True and state in _OPEN_STATES:
         return Admission.PASS
-    if state in _OPENING_WORK and not field.locked and field.shut.get("XV-103") is True:
+    if state in OPENING_WORK and not field.locked and field.shut.get("XV-103") is True:
         return Admission.PASS
     return Admission.WITHHOLD if coil is None and state in _HOLD_STATES else Admission.SAFE
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fieldkit.reading import Readings
 from valvey.core import adoption, latching, procedures, standing
 from valvey.core.alarms import advance_alarms
-from valvey.core.chart import FIRST_STEP, OUTPUTS, Event, Guard, State, Throttle
+from valvey.core.chart import FIRST_STEP, OPENING_WORK, OUTPUTS, Event, Guard, State, Throttle
 from valvey.core.enter import enter
 from valvey.core.facts import Fact, FactKind
 from valvey.core.gate import NO_WRITE, Outputs
@@ -15,7 +15,7 @@ from valvey.core.judges import shut_votes
 from valvey.core.judging import Judged, judge_all
 from valvey.core.lifecycle import remember
 from valvey.core.limits import Limits
-from valvey.core.machine import advance
+from valvey.core.machine import ROWS, advance
 from valvey.core.memory import Inventory, Memory
 from valvey.core.requests import Request
 from valvey.core.trips import Trip, rows_for
@@ -70,16 +70,18 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
 
     memory, asked_event, told = act(replace(view, memory=memory), judged, rack.trips, heard, event)
     facts += (*ended, *told)
-    event = event or asked_event
-    if event is None and memory.armed:
+    if event is None and asked_event is None and memory.armed:
         memory, event = _own_event(replace(view, memory=memory), judged)
     if event is not None:
         memory, moved = _advance(replace(view, memory=memory), event)
         facts += moved
+    if asked_event is not None and (event is None or (asked_event, memory.state) in ROWS):
+        memory, moved = _advance(replace(view, memory=memory), asked_event)  # what is safer is done beside a trip
+        facts += moved
 
     memory = _settle(replace(view, memory=memory), dt_s)
     memory, locked = standing.turn_key(replace(view, memory=memory))
-    memory, answered = remember(replace(view, memory=memory), requests, heard.answers)
+    memory, answered = remember(replace(view, memory=memory), requests, heard.answers, view.memory.state)
     memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
     return Scan(memory, demand(memory, rack.limits), (*facts, *locked, *answered, *alarmed), judged)
 
@@ -92,6 +94,10 @@ def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
         return memory, adoption.adopt(replace(view, memory=memory), judged.demand)
     if memory.state is State.FLOWING and memory.isolate_wanted:
         return memory, Event.ISOLATE
+    if memory.state in OPENING_WORK and (memory.latches or memory.locks):
+        return memory, Event.TRIP_DARK  # also a latch that only tells forbids to go on opening
+    if memory.state in OPENING_WORK and view.on("ZSC-103") is False:
+        return memory, Event.STEP_FAILED
     return procedures.follow(view)
 
 

@@ -23,8 +23,9 @@ PERMIT_OFF_STATES = RUNNING - PERMIT_ON
 STATIC_STATES = DEMANDED_OPEN - {S.FILLING} | {S.STARTUP}
 OPEN_STATES = frozenset({S.FLOWING, S.UNLOADING, S.COOLDOWN})
 
-#: SIFs that no bypass may name.
-NEVER_BYPASSED = frozenset({"SIF-4", "SIF-7", "SIF-8", "SIF-12", "SIF-13"})
+#: SIFs that no bypass may name. SIF-10 is one of them because an accepted ``dark`` must act; a source that asks
+#: wrongly is taken out of ``trip_sources``.
+NEVER_BYPASSED = frozenset({"SIF-4", "SIF-7", "SIF-8", "SIF-10", "SIF-12", "SIF-13"})
 #: SIFs whose hold is not shortened in the first seconds after adoption.
 FULL_HOLD_AFTER_ADOPTION = frozenset({"SIF-9", "SIF-13"})
 
