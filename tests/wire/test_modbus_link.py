@@ -335,8 +335,8 @@ async def test_a_silent_unit_behind_a_gateway_does_not_cost_the_others_their_con
         if request.unit != 2:
             wire.write(request.good())
 
-    async with scripted(script) as device, link_to(device, timeout_s=0.02, silent_s=0.03) as link:
-        for _ in range(5):
+    async with scripted(script) as device, link_to(device, timeout_s=0.1, silent_s=0.15) as link:
+        for _ in range(3):
             await link.read(1, "input", 0, 1)
             for _ in range(3):
                 await refused(link, 2, "input", 0, 1)
