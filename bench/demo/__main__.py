@@ -66,7 +66,7 @@ async def _await_service(stage: Stage, bus: Listener) -> None:
 
 async def _play(options: Options, console: Console, born_s: float) -> int:
     started_s = time.monotonic()
-    stage = set_stage(options)
+    stage = await asyncio.to_thread(set_stage, options)
     try:
         with Screen(console, BANNER) as screen:
 
@@ -161,7 +161,8 @@ async def _keep(stage: Stage, console: Console) -> None:
 
 def main() -> int:
     born_s = time.monotonic()
-    options, console = _options(sys.argv[1:]), Console()
+    options = _options(sys.argv[1:])
+    console = Console() if sys.stdout.isatty() else Console(width=118)
     try:
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))

@@ -15,8 +15,8 @@ OFF_PREDICTION_PCT = 1.0
 #: In constant dP with a header of Kv ≥ 300 no neighbour's settled flow moves further than this.
 NEIGHBOUR_PCT = 2.0
 DURATION_S = 90.0
-SPILLED_L = 60.0
-"""3 mm at about 200 kPa gives 5.4 L/min until the rack is shut; what hangs in the rack follows more slowly."""
+SPILLED_L = 5.0
+"""3 mm at some 200 kPa lose 5.4..6.6 L/min: 5 s of panel delay, 0.5 s of hold, two strokes, then what the pressure left drives out."""
 
 
 @dataclass(frozen=True, slots=True)

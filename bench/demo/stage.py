@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -13,9 +12,12 @@ import yaml
 
 from bench.demo.broker import Broker, start_broker
 from bench.demo.processes import Children
+from fieldkit.errors import ConfigError
 from firmware_sim.client import ask
 from firmware_sim.demo_plant import demo_config
 from firmware_sim.plant_config import RackConfig
+from valvey.commissioning import RefusedError, record
+from valvey.config import load
 
 SITE = "demo"
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,18 +156,8 @@ def write_rack_file(stage: Stage, rack: RackConfig) -> Path:
 
 
 def _commission(path: Path) -> None:
-    """Leave the record of a commissioned rack in service, as a site has after its first day."""
-    command = [
-        sys.executable,
-        "-m",
-        "valvey",
-        "commission-record",
-        str(path),
-        "--state",
-        "FLOWING",
-        "--why",
-        "the demo's racks are in service",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    if done.returncode:
-        raise StageError(f"the commissioning record of {path.name} was refused:\n{done.stdout}{done.stderr}")
+    """Leave the record of a commissioned rack in service, as a site has after its first day (`valvey commission-record`)."""
+    try:
+        record(load(path), "FLOWING", "the demo's racks are in service")
+    except (ConfigError, RefusedError) as error:
+        raise StageError(f"the commissioning record of {path.name} was refused:\n{error}") from error
