@@ -33,7 +33,7 @@ class BenchConfig:
     mode        what the CDU holds at the start
     attended_s  a flowing rack's outputs are kept from expiring so long, or until the first write of a controller
     tick_s      real time between two steps of the plant
-    kv_segment  header between two racks, m³/h
+    kv_segment  header between two racks, m³/h; None: sized for the design flow
     cdu         overrides single sizes of ``plant_config.CduConfig``
     base_port   0 takes free ports; otherwise devices get this and the following ones
     """
@@ -44,7 +44,7 @@ class BenchConfig:
     speed: float = 1.0
     tick_s: float = 0.01
     attended_s: float = 30.0
-    kv_segment: float = 300.0
+    kv_segment: float | None = None
     cdu: Mapping[str, float] = field(default_factory=dict)
     host: str = "127.0.0.1"
     base_port: int = 0

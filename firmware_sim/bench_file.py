@@ -46,7 +46,7 @@ class BenchFile(BaseModel):
     speed: Annotated[float, Field(gt=0, le=MAX_SPEED)] = 1.0
     tick_s: Annotated[float, Field(ge=0.002, le=0.05)] = 0.01
     attended_s: Annotated[float, Field(ge=0)] = 30.0
-    kv_segment: Annotated[float, Field(gt=0)] = 300.0
+    kv_segment: Annotated[float, Field(gt=0)] | None = None
     cdu: dict[str, float] = {}
     host: str = "127.0.0.1"
     base_port: Annotated[int, Field(ge=0, le=65000)] = 0

@@ -6,7 +6,7 @@ from firmware_sim.physics.pipe import M3H_TO_LPM
 from firmware_sim.physics.vessel import ATMOSPHERE_BAR
 from firmware_sim.plant_config import CduConfig, CduMode
 
-HEAD_TAU_S = 0.35
+HEAD_TAU_S = 0.2
 """Integral time of the pump controller on head (speed squared), in which dP and flow answer alike at any speed."""
 LEAST_SPEED = 0.2
 LEAD = 0.12
@@ -183,6 +183,11 @@ class CduPlant:
     def refill_reservoir(self) -> None:
         """Top the make-up reservoir up."""
         self.reservoir_l = self.config.reservoir_l
+
+    @property
+    def vessel_gas_l(self) -> float:
+        """Gas in the expansion vessel."""
+        return self._gas_l
 
     def empty_sump(self) -> None:
         """Pump the drain sump dry."""

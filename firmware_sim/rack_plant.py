@@ -97,6 +97,8 @@ class RackPlant(RackTerminals):
                 0.0, kv_rack, 0.0, 0.0, 0.0, 0.0, self.flow_supply_lpm / M3H_TO_LPM, -self.flow_return_lpm / M3H_TO_LPM
             )
         nodes = [sum(node.values()) for node in self._openings(density)]
+        if self.trapped.gas_bar_l > self.config.gas_bar_l:  # gas takes its share of the way
+            kv_rack *= 1.0 - 0.01 * self.air_pct
         return Branch(kv_in, kv_rack, kv_out, nodes[0], nodes[1], nodes[2])
 
     def _openings(self, density: float) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:

@@ -11,7 +11,9 @@ def moved(position: float, target: float, dt_s: float, stroke_s: float) -> float
     if stroke_s <= 0.0:
         return target
     step = dt_s / stroke_s
-    return min(max(target, position - step), position + step)
+    if abs(target - position) <= step + 1e-9:  # arrives, whatever rounding the steps before left
+        return target
+    return position + step if target > position else position - step
 
 
 def travel_s(start: float, end: float, stroke_s: float) -> float:

@@ -144,7 +144,13 @@ class _Ladder:
             node_dp=node_dp,
             supply_bar=[r + d for r, d in zip(return_bar, node_dp, strict=True)],
             return_bar=return_bar,
-            inner=[rack.inner for rack in racks],
+            inner=[
+                # Solved at the pressures the return header was thought to have: moved to those it has.
+                (rack.inner[0] + shift, rack.inner[1] + shift, rack.inner[2] + shift)
+                for rack, shift in zip(
+                    racks, (n - o for n, o in zip(return_bar[1:], self.return_bar[1:], strict=True)), strict=True
+                )
+            ],
             lost=[rack.lost for rack in racks],
             total_m3h=total,
             pump_dp_bar=head,

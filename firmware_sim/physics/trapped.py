@@ -127,13 +127,13 @@ def trapped_step(
     """The space after ``dt_s`` in which its liquid also grew by ``expansion_l`` litres."""
     to_litres = M3H_TO_LPM * dt_s / 60.0
     liquid_l = max(0.0, state.liquid_l + expansion_l)
-    if ports.vent_kv > 0.0 and liquid_l < space.volume_l:
+    brimful_l = space.volume_l - LEAST_GAS_BAR_L / ATMOSPHERE_BAR
+    if ports.vent_kv > 0.0 and liquid_l < brimful_l:
         # Gas passes the vent some thirty times easier than liquid: the space stands at the room's pressure.
         flows = port_flows(0.0, _level_m(liquid_l, space), ports, density, full=False)
         after_l = max(0.0, liquid_l + flows.net * to_litres)
-        if after_l < space.volume_l:
-            gas = max(LEAST_GAS_BAR_L, (space.volume_l - after_l) * ATMOSPHERE_BAR)
-            return Trapped(after_l, gas, 0.0), flows
+        if after_l < brimful_l:
+            return Trapped(after_l, (space.volume_l - after_l) * ATMOSPHERE_BAR, 0.0), flows
         state = Trapped(liquid_l, LEAST_GAS_BAR_L, 0.0)
     level_m, full = _level_m(liquid_l, space), liquid_l >= 0.97 * space.volume_l
 
