@@ -155,7 +155,7 @@ class PaperRack:
         return self
 
     def ask(
-        self, name: str, *, role: str = "engineer", client: str = "desk", why: str = "a test", **args: object
+        self, name: str, /, *, role: str = "engineer", client: str = "desk", why: str = "a test", **args: object
     ) -> Fact:
         """Ask for something with the present state_seq, scan once, and return the answer."""
         self._ids += 1
