@@ -230,11 +230,8 @@ class Desk:
         self._respond(client, response, properties)
 
     def _respond(self, client: str, response: envelope.Response, asked: Properties | None) -> None:
-        """Answer on the client's own topic; a response topic of its own making counts only below that one."""
+        """Answer on the client's own topic, the only one that belongs to it; its correlation data comes back."""
         topic = self._sender.topic(Kind.RESPONSE, client)
-        wished = asked.response_topic if asked is not None else None
-        if wished is not None and wished.startswith(f"{topic}/") and not set(wished) & set("+#\0"):
-            topic = wished
         properties = Properties(
             correlation=asked.correlation if asked is not None else None, content_type="application/json"
         )

@@ -151,6 +151,7 @@ class Daemon:
         """Run the session with the broker; an unreadable certificate or password is told and tried again."""
         session = desk.connect(broker.settings(self.config), lambda event, fields: self.log.note(event, **fields))
         await session.run()
+        await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
 
     async def _until_told(self, stop: asyncio.Event, safely: SafeShutdown) -> None:
         """Return at a signal, or when a safe shutdown has brought the rack where it can be left."""

@@ -1,0 +1,189 @@
+"""A client of contract 1 for the command line: look at a rack's retained state, ask it for something, hear the end."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fieldkit import envelope
+from fieldkit.errors import Refusal
+from fieldkit.mqtt import MqttSession
+from fieldkit.mqtt_types import Incoming, Settings
+from fieldkit.outbox import Keep
+from fieldkit.topics import Daemon, Kind, Role, topic
+from valvey.core.requests import REQUESTS
+from valvey.core.requests import Kind as Class
+
+CONNECT_S = 5.0
+RETAINED_S = 2.0
+"""How long the broker gets to hand over what it has kept."""
+_ENDS = frozenset({
+    envelope.Status.REFUSED,
+    envelope.Status.SUCCEEDED,
+    envelope.Status.FAILED,
+    envelope.Status.CANCELLED,
+    envelope.Status.EXPIRED,
+})  # fmt: skip
+
+
+class UnreachableError(Exception):
+    """There is no broker, or nothing of this rack on it."""
+
+
+class NoAnswerError(Exception):
+    """The answer did not come in time."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the broker keeps of a rack."""
+
+    state: envelope.State | None = None
+    availability: envelope.Availability | None = None
+    alarms: dict[str, envelope.Alarm] = field(default_factory=dict)
+
+    @property
+    def online(self) -> bool:
+        return self.availability is not None and self.availability.status == "online"
+
+
+class Conversation:
+    """One client's talk with one rack's daemon; make it with ``talking``."""
+
+    def __init__(self, site: str, rack: str, client: str) -> None:
+        self.seen = Seen()
+        self.session: MqttSession | None = None
+        self._site, self._rack, self._client = site, rack, client
+        self._responses: list[envelope.Response] = []
+        self._news = asyncio.Event()
+
+    def heard(self, incoming: Incoming) -> None:
+        """Take one message; what is no valid payload of its topic is not believed."""
+        kind = incoming.topic.split("/")[5]
+        if kind == Kind.STATE:
+            self.seen.state = _believed(envelope.State, incoming.payload) or self.seen.state
+        elif kind == Kind.AVAILABILITY:
+            self.seen.availability = _believed(envelope.Availability, incoming.payload) or self.seen.availability
+        elif kind == Kind.ALARM:
+            name = incoming.topic.rpartition("/")[2]
+            alarm = _believed(envelope.Alarm, incoming.payload) if incoming.payload else None
+            if alarm is None:
+                self.seen.alarms.pop(name, None)
+            else:
+                self.seen.alarms[name] = alarm
+        elif kind == Kind.RESPONSE and (response := _believed(envelope.Response, incoming.payload)) is not None:
+            self._responses.append(response)
+        self._news.set()
+
+    async def look(self) -> Seen:
+        """Return what the broker keeps of the rack. Raises UnreachableError when it keeps no state."""
+        await self._until(lambda: self.seen.state is not None and self.seen.availability is not None, RETAINED_S)
+        await asyncio.sleep(0.05)  # retained alarms come with the same subscription
+        if self.seen.state is None:
+            name = f"{self._site}/{self._rack}"
+            raise UnreachableError(f"the broker keeps no state of {name}: it never ran, or it has another name")
+        return self.seen
+
+    async def ask(
+        self,
+        name: str,
+        args: dict[str, Any],
+        *,
+        role: str,
+        by: str,
+        why: str,
+        expect_seq: int | None,
+        wait_end: bool,
+        timeout_s: float,
+        told: Callable[[envelope.Response], None] = lambda _response: None,
+    ) -> list[envelope.Response]:
+        """Send one request and return its responses: up to the answer, or with ``wait_end`` to its end.
+
+        told  called with each response as it comes. Raises NoAnswerError.
+        """
+        request = envelope.Request(
+            v=1, id=str(uuid.uuid4()), request=name, args=args, by=by or None, why=why or None, expect_seq=expect_seq
+        )
+        where = str(topic(self._site, self._rack, Daemon.VALVEY, Kind.REQUEST, Role(role), self._client))
+        payload = request.model_dump_json(exclude_none=True).encode()
+        if self.session is None:
+            raise UnreachableError("there is no session")
+        self.session.tell_nowait(where, payload, qos=1, keep=Keep.EVERY)
+        mine: list[envelope.Response] = []
+
+        def complete() -> bool:
+            for response in self._responses[len(mine) :]:
+                mine.append(response)
+                if response.id == request.id:
+                    told(response)
+            ours = [one for one in mine if one.id == request.id]
+            last = ours[-1].status if ours else None
+            return last in _ENDS or (last is not None and not wait_end)
+
+        if not await self._until(complete, timeout_s):
+            got = next((one.status for one in reversed(mine) if one.id == request.id), None)
+            raise NoAnswerError(f"{'no answer' if got is None else f'{got}, and no end'} in {timeout_s:g} s")
+        return [one for one in mine if one.id == request.id]
+
+    async def _until(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        until_s = time.monotonic() + timeout_s
+        while not done():
+            self._news.clear()
+            left_s = until_s - time.monotonic()
+            if left_s <= 0.0:
+                return False
+            try:
+                await asyncio.wait_for(self._news.wait(), left_s)
+            except TimeoutError:
+                return done()
+        return True
+
+
+def needs_seq(name: str) -> bool:
+    """Whether a request has to name the state that it was meant for."""
+    row = REQUESTS.get(name)
+    return row is not None and (row.kind is Class.OPENING or row.name == "cancel")
+
+
+@asynccontextmanager
+async def talking(settings: Settings, site: str, rack: str, client: str) -> AsyncGenerator[Conversation, None]:
+    """Yield a conversation over a connection that stands. Raises UnreachableError."""
+    trouble: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def notice(event: str, fields: dict[str, object]) -> None:
+        if event == "mqtt_connected" and not trouble.done():
+            trouble.set_result("")
+        elif event in {"mqtt_unreachable", "mqtt_refused"} and not trouble.done():
+            trouble.set_result(f"{event.removeprefix('mqtt_')}: {fields['broker']}: {fields['detail']}")
+
+    base = f"racky/v1/{site}/{rack}/valvey"
+    filters = [f"{base}/state", f"{base}/availability", f"{base}/alarm/+", f"{base}/response/{client}"]
+    talk = Conversation(site, rack, client)
+    talk.session = session = MqttSession(
+        replace(settings, max_payload=envelope.MESSAGE_BYTES),
+        subscriptions=filters,
+        birth=None,
+        offline=None,
+        snapshot=lambda: (),
+        on_message=talk.heard,
+        notice=notice,
+    )
+    running = asyncio.create_task(session.run())
+    try:
+        await asyncio.wait({trouble}, timeout=CONNECT_S)
+        if not trouble.done() or trouble.result():
+            raise UnreachableError(trouble.result() if trouble.done() else f"no connection in {CONNECT_S:g} s")
+        yield talk
+    finally:
+        session.stop()
+        await asyncio.wait({running}, timeout=1.5)
+        running.cancel()
+        trouble.cancel()
+
+
+def _believed(model: type[Any], payload: bytes) -> Any:
+    parsed = envelope.parse(model, payload)
+    return None if isinstance(parsed, Refusal) else parsed

@@ -1,0 +1,125 @@
+"""Commands that work on this machine alone: ``run``, ``field``, ``shutdown``, ``commission-record``, ``replay``."""
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from valvey.cli_parts import EXIT, ConfigArg, WhyOption, fail, load_config
+
+
+def run(config: ConfigArg) -> None:
+    """Guard one rack until SIGTERM; a stop leaves valves and permit as found."""
+    from fieldkit.service import AlreadyRunningError
+    from fieldkit.supervise import EssentialTaskError
+    from valvey.run import run as run_rack
+
+    loaded = load_config(config)
+    code = EXIT.OK
+    try:
+        run_rack(loaded)
+    except AlreadyRunningError as error:
+        typer.echo(f"valvey: {error}", err=True)
+        code = EXIT.REFUSED
+    except EssentialTaskError as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        code = EXIT.FAILED
+    # A thread that hangs in a disk or a name server must not keep a stopped guard from ending.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def commission_record(
+    config: ConfigArg,
+    why: WhyOption,
+    state: Annotated[str, typer.Option(help="FLOWING or ISOLATED: how the simulated rack stands")] = "FLOWING",
+) -> None:
+    """Seed the memory of a SIMULATED rack as after its commissioning: full, tested, armed. Refused for a real rack."""
+    from valvey.commissioning import RefusedError, record
+
+    try:
+        text = record(load_config(config), state, why)
+    except RefusedError as error:
+        fail(str(error), EXIT.REFUSED)
+    typer.echo(text)
+
+
+class Rows(StrEnum):
+    """How readings are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def field(
+    config: ConfigArg,
+    output: Annotated[Rows, typer.Option("-o", "--output", help="text, or one JSON object a line")] = Rows.TEXT,
+    scans: Annotated[
+        int | None, typer.Option("--scans", min=1, help="stop after so many; for ever unless given")
+    ] = None,
+) -> None:
+    """Read the field as the guard does, and print every reading with its quality. Writes nothing."""
+    import asyncio
+    from contextlib import suppress
+
+    from valvey.reader import as_lines, as_text, run_reads
+
+    loaded = load_config(config)
+    form = as_lines if output is Rows.JSONL else as_text
+
+    def show(rows: list[dict[str, Any]]) -> None:
+        sys.stdout.write(form(rows) + "\n")
+        sys.stdout.flush()
+
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        asyncio.run(run_reads(loaded, scans, show))
+
+
+def shutdown(
+    config: ConfigArg,
+    safe: Annotated[bool, typer.Option("--safe", help="DARK, then planned isolation, then the daemon's end")] = False,
+    timeout_s: Annotated[float, typer.Option("--timeout", min=1.0, help="seconds to wait for the end")] = 1200.0,
+) -> None:
+    """Take a rack out of service and end its daemon on this machine; under systemd, `systemctl stop` comes after."""
+    from valvey.paths import Paths
+
+    if not safe:
+        fail(
+            "a plain stop (SIGTERM, systemctl stop) leaves the rack as found; say --safe to take it out of service",
+            EXIT.USAGE,
+        )
+    lock = Paths.of(load_config(config)).lock
+    pid = _holder(lock)
+    if pid is None:
+        fail(f"no daemon holds {lock}: nothing to shut down on this machine", EXIT.UNREACHABLE)
+    os.kill(pid, signal.SIGUSR1)
+    typer.echo(f"valvey: process {pid} was asked; waiting for its end", err=True)
+    until_s = time.monotonic() + timeout_s
+    while _holder(lock) == pid:
+        if time.monotonic() > until_s:
+            fail(
+                f"process {pid} still works at it after {timeout_s:g} s; `valvey status` says where it is", EXIT.TIMEOUT
+            )
+        time.sleep(0.1)
+    typer.echo("valvey: the rack is shut and without power; its daemon has ended", err=True)
+
+
+def _holder(lock: Path) -> int | None:
+    """The process that holds a lock file; None when nobody does."""
+    try:
+        with lock.open("r+", encoding="ascii") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                text = file.readline().strip()
+                return int(text) if text.isdecimal() else None
+    except OSError:
+        return None
+    return None
