@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from fieldkit.errors import ConfigError, Fault
 from fieldkit.schema_faults import Path, Problem, problems_of
-from fieldkit.yamlfile import Document, dotted
+from fieldkit.yamlfile import Document
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -68,23 +69,29 @@ def read(document: Document, faults: list[Fault], model: type[M], neutral: dict[
             if problem.path not in meant and not any(problem.path[: len(path)] == path for path in gone):
                 faults.append(_fault(document, model, problem))
             gone.add(_mended(data, problem, neutral))
+        if () in gone:
+            break
     raise ConfigError(faults)
 
 
 def _mended(data: dict[str, Any], problem: Problem, neutral: dict[str, Any]) -> Path:
-    """Take one problem out of ``data``; return the path of what was left out or replaced."""
+    """Take one problem out of ``data``; return the path of what was left out or replaced, () when that is all."""
     path = problem.path
     value = _at(neutral, path)
     if value is not None:
-        _at(data, path[:-1])[path[-1]] = deepcopy(value)
+        around = _at(data, path[:-1])
+        if isinstance(around, dict):
+            around[path[-1]] = deepcopy(value)
         return path
     if problem.kind == "missing":
         path = path[:-1]
     while path and isinstance(_at(data, path[:-1]), list):
         path = path[:-1]
     if not path:
-        raise ConfigError([Fault("", None, dotted(problem.path), problem.message)])
-    _at(data, path[:-1]).pop(path[-1], None)
+        return path
+    around = _at(data, path[:-1])
+    if isinstance(around, dict):  # else the part around it is out already
+        around.pop(path[-1], None)
     return path
 
 
@@ -114,7 +121,7 @@ def _fault(document: Document, model: type[BaseModel], problem: Problem) -> Faul
         return document.fault(
             problem.path, message, f"{right}, in {UNITS[right.removeprefix(_stem(right) + '_')]}", right
         )
-    allowed = problem.allowed or allowed_at(model, problem.path)
+    allowed = problem.allowed if problem.kind == "unknown_key" else allowed_at(model, problem.path) or problem.allowed
     return document.fault(problem.path, problem.message, allowed, problem.nearest)
 
 
@@ -125,12 +132,17 @@ def _stem(key: str) -> str:
 
 def allowed_at(model: type[BaseModel], path: Path) -> str | None:
     """Return what the model allows at ``path``, in words; None where it says nothing."""
-    schema = model.model_json_schema()
+    schema = _schema(model)
     here = [schema]
     for part in path:
         here = [step for one in here for step in _into(_flat(one, schema), part)]
     texts = [text for one in here for kind in _flat(one, schema) if (text := in_words(kind))]
     return " or ".join(dict.fromkeys(texts)) or None
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _flat(one: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ NEEDS: tuple[Need, ...] = (
     Need("SIF-6",       ("PT-101", "PT-102"),                       ("ZSC-102",)),
     Need("SIF-7",       ("HS-101",)),
     Need("SIF-8",       ()),
-    Need("SIF-9",       ("ZSC-101", "ZSC-102", *_FLOWS),            ("PT-101",), maybe=("PT-201",)),
+    Need("SIF-9",       ("ZSC-101", "ZSC-102", *_FLOWS),            ("PT-101",), maybe=("PT-201", "PT-202")),
     Need("SIF-10",      ()),
     Need("SIF-11",      _FLOWS,                                     ("LDT-101", "LDT-102"), maybe=("LDT-103",)),
     Need("SIF-12",      ("ZSO-101", "ZSO-102"),                     ("ZSC-101", "ZSC-102", *_FLOWS, *_LOAD)),
