@@ -45,9 +45,21 @@ def _options(arguments: list[str]) -> Options:
     )
     parser.add_argument("--mqtt", default=None, metavar="HOST:PORT", help="use this broker")
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
+    parser.add_argument(
+        "--picture", type=Path, default=None, help="write the picture there as well, e.g. for the README"
+    )
     parser.add_argument("--out", type=Path, default=Options().out)
     given = parser.parse_args(arguments)
-    return Options(given.act, given.mode, given.seed, given.speed, given.mqtt, given.keep, out=given.out.resolve())
+    return Options(
+        given.act,
+        given.mode,
+        given.seed,
+        given.speed,
+        given.mqtt,
+        given.keep,
+        picture=given.picture,
+        out=given.out.resolve(),
+    )
 
 
 async def _await_service(stage: Stage, bus: Listener) -> None:

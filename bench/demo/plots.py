@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil, floor, log10
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 96, 30, 34
@@ -10,10 +11,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 96, 30, 34
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One curve: its name and values at the plot's times."""
+    """One curve: its name, its values at the plot's times, its colour."""
 
     name: str
     values: Sequence[float]
+    colour: str = COLOURS[0]
 
 
 def plot(
@@ -29,8 +31,8 @@ def plot(
     """Return a ``<g>`` of one plot, shifted down by ``y``; x axis in seconds."""
     low = min(min(line.values) for line in lines)
     high = max(max(line.values) for line in lines)
-    pad = max(0.06 * (high - low), 0.5)
-    low, high = min(low - pad, low if low < 0.0 else max(0.0, low - pad)), high + pad
+    pad = 0.06 * (high - low) or 0.5
+    low, high = 0.0 if 0.0 <= low < 0.5 * high else low - pad, high + pad
     span_s = max(t_s[-1] - t_s[0], 1e-9)
 
     def px(at_s: float) -> float:
@@ -51,7 +53,7 @@ def plot(
     parts.append(f'<text x="4" y="18">{escape(unit)}</text>')
     ends = _spread([py(line.values[-1]) for line in lines])
     for n, line in enumerate(lines):
-        colour = COLOURS[n % len(COLOURS)]
+        colour = line.colour
         points = " ".join(f"{px(at_s):.1f},{py(value):.1f}" for at_s, value in zip(t_s, line.values, strict=True))
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{points}"/>')
         parts.append(f'<text x="{width - _RIGHT + 6}" y="{ends[n] + 4:.1f}" fill="{colour}">{escape(line.name)}</text>')
@@ -69,11 +71,10 @@ def sheet(plots: Sequence[str], *, width: int = 860, height: int = 250) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    rough = (high - low) / 5.0
-    power = 10.0 ** (len(str(int(rough))) - 1) if rough >= 1.0 else 0.1
-    step = next((power * m for m in (1, 2, 5, 10, 20) if power * m >= rough), power * 20)
-    first = step * (int(low / step) + (1 if low > 0 and low % step else 0))
-    return [round(first + n * step, 6) for n in range(int((high - first) / step) + 1)]
+    rough = (high - low) / 6.0
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough)
+    return [round(n * step, 6) for n in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _spread(wanted: list[float], gap: float = 14.0) -> list[float]:

@@ -44,16 +44,24 @@ class Children:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self, grace_s: float = 5.0) -> None:
-        """End all of them; nothing is left behind."""
-        for name in reversed(self._running):
-            with contextlib.suppress(ProcessLookupError):
-                self._running[name].terminate()
+        """End all of them, the newest first and each before what it depends on; nothing is left behind."""
         end_s = time.monotonic() + grace_s
-        for child in self._running.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(max(0.0, end_s - time.monotonic()))
-            if child.poll() is None:
+        for children in (self._guards(), list(self._running.values())):
+            for child in children:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+                    child.terminate()
+            for child in children:
+                _reap(child, end_s)
         self._running.clear()
+
+    def _guards(self) -> list[subprocess.Popen[bytes]]:
+        return [child for name, child in self._running.items() if name.startswith("valvey-")]
+
+
+def _reap(child: subprocess.Popen[bytes], end_s: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(max(0.0, end_s - time.monotonic()))
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()

@@ -12,7 +12,7 @@ from rich.text import Text
 from bench.demo.claims import Claim
 from bench.demo.leak import RACK, Outcome
 from bench.demo.listener import Listener
-from bench.demo.plots import Line, plot, sheet
+from bench.demo.plots import COLOURS, Line, plot, sheet
 from bench.demo.stage import ROOT, Stage
 
 
@@ -37,6 +37,8 @@ def write_reports(
     }
     picture = _picture(outcome)
     (options.out / "picture.svg").write_text(picture, encoding="utf-8")
+    if options.picture is not None:
+        options.picture.write_text(picture, encoding="utf-8")
     (options.out / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
     (options.out / "report.html").write_text(_page(report, outcome, picture), encoding="utf-8")
     return report
@@ -61,18 +63,21 @@ def _commit() -> str:
 
 def _picture(outcome: Outcome) -> str:
     trace = outcome.trace
-    names = sorted(trace.flow_lpm)
-    flows = [Line(f"{name}{' (leaks)' if name == RACK else ''}", trace.flow_lpm[name]) for name in names]
+    colours = dict(zip(sorted(trace.flow_lpm), COLOURS, strict=False))
+    flows = [
+        Line(f"{name} (leaks)" if name == RACK else name, trace.flow_lpm[name], colour)
+        for name, colour in colours.items()
+    ]
     change = [
-        Line(name, [100.0 * (flow / trace.flow_lpm[name][0] - 1.0) for flow in trace.flow_lpm[name]])
-        for name in names
+        Line(name, [100.0 * (flow / trace.flow_lpm[name][0] - 1.0) for flow in trace.flow_lpm[name]], colour)
+        for name, colour in colours.items()
         if name != RACK
     ]
     title = f"SIMULATED: a 3 mm hole in the manifold of {RACK}; its supply flow stops, its neighbours' goes on"
     return sheet([
         plot(title, "L/min", trace.t_s, flows),
         plot("the same neighbours, change of flow", "%", trace.t_s, change, y=250),
-        plot(f"coolant lost by {RACK}", "L", trace.t_s, [Line("spilled", trace.spilled_l)], y=500),
+        plot(f"coolant lost by {RACK}", "L", trace.t_s, [Line("spilled", trace.spilled_l, colours[RACK])], y=500),
     ])
 
 

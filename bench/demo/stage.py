@@ -40,6 +40,7 @@ class Options:
     mqtt: str | None = None
     keep: bool = False
     racks: int = 4
+    picture: Path | None = None
     out: Path = ROOT / "build" / "demo"
 
 
