@@ -9,6 +9,8 @@ from valvey import draw_tables as tables
 
 FOLDER = Path("docs") / "generated"
 SAFETY = Path("SAFETY.md")
+OURS = "<!-- Written by `valvey draw` from the code's tables. Do not edit. -->"
+"""First line of a page; what begins otherwise in the same folder is somebody else's and left alone."""
 _MARK = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # fmt: off
@@ -35,9 +37,9 @@ def generated() -> dict[Path, str]:
     """Return every generated page by its path in the project."""
     out = {}
     for name, (title, sentence, parts) in PAGES.items():
-        head = f"<!-- Written by `valvey draw` from the code's tables. Do not edit. -->\n# {title}\n\n{sentence}\n"
+        head = f"{OURS}\n# {title}\n\n{sentence}\n"
         out[FOLDER / name] = head + "".join(f"\n{part()}" for part in parts)
-    out[FOLDER / "pid.svg"] = draw_pid.pid()
+    out[FOLDER / "pid.svg"] = f"{OURS}\n{draw_pid.pid()}"
     return out
 
 
@@ -60,11 +62,15 @@ def _wanted(root: Path) -> dict[Path, str]:
 
 
 def stale(root: Path) -> list[Path]:
-    """Return the pages under ``root`` that are missing, differ from the code, or are nobody's, sorted."""
+    """Return the pages under ``root`` that are missing, differ from the code, or that no table makes any more, sorted."""
     wanted = _wanted(root)
-    found = {path.relative_to(root) for path in (root / FOLDER).glob("*") if path.is_file()}
+    found = {path.relative_to(root) for path in (root / FOLDER).glob("*") if path.is_file() and _is_ours(path)}
     differing = {path for path, text in wanted.items() if not _same(root / path, text)}
     return sorted(differing | (found - wanted.keys()))
+
+
+def _is_ours(path: Path) -> bool:
+    return path.read_bytes().startswith(OURS.encode())
 
 
 def _same(path: Path, text: str) -> bool:

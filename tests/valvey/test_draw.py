@@ -37,12 +37,13 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     }
 
 
-def test_a_changed_missing_or_foreign_page_is_named(tmp_path: Path) -> None:
+def test_a_changed_missing_or_outdated_page_is_named(tmp_path: Path) -> None:
     draw.write(tmp_path)
     folder = tmp_path / draw.FOLDER
     (folder / "trips.md").write_text("by hand")
     (folder / "alarms.md").unlink()
-    (folder / "old.md").write_text("what once was")
+    (folder / "old.md").write_text(f"{draw.OURS}\nwhat once was")
+    (folder / "demo.svg").write_text("<svg/>")
     code, out = run("draw", "--check", "--out", str(tmp_path))
     assert code == 1
     assert [line.split(":")[0] for line in out.splitlines()] == [
@@ -51,6 +52,7 @@ def test_a_changed_missing_or_foreign_page_is_named(tmp_path: Path) -> None:
     assert run("draw", "--out", str(tmp_path))[0] == 0
     assert run("draw", "--check", "--out", str(tmp_path))[0] == 0
     assert not (folder / "old.md").exists()
+    assert (folder / "demo.svg").exists()
 
 
 def test_tables_are_written_between_their_marks_and_nothing_else_is_touched() -> None:
