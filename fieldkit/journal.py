@@ -70,20 +70,13 @@ class Journal:
 
         What the verdict found wrong is recorded as the new segment's first line.
         """
-        verdict = Verdict()
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            verdict = verify(self._folder)
-        except OSError as error:
-            verdict.faults.append(str(error))
-        self._number, self._digest = verdict.last or 0, verdict.digest
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
-        self._thread.start()
-        self.note_nowait(
-            "journal_opened", {"found": verdict.records, "faults": verdict.faults[:20], "cut": verdict.cut}
-        )
+        verdict = self._go_on()
+        self._start(self._work)
         return verdict
+
+    def open_nowait(self) -> None:
+        """The same for who must not wait for a long journal: its own thread checks it, and what is noted waits."""
+        self._start(self._check_and_work)
 
     def note_nowait(self, kind: str, fields: Mapping[str, object]) -> None:
         """Record something that happened. Never blocks and never raises for the disk's sake.
@@ -109,6 +102,29 @@ class Journal:
         if self._thread is not None:
             self._thread.join(timeout_s)
         return not self._waiting and (self._thread is None or not self._thread.is_alive())
+
+    def _go_on(self) -> Verdict:
+        """Check what is there, go on from its last good line, and make the verdict the first thing to be written."""
+        verdict = Verdict()
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            verdict = verify(self._folder)
+        except OSError as error:
+            verdict.faults.append(str(error))
+        self._number, self._digest = verdict.last or 0, verdict.digest
+        found = {"found": verdict.records, "faults": verdict.faults[:20], "cut": verdict.cut}
+        with self._more:
+            self._waiting.appendleft(encode({"at": _utc_now(), "kind": "journal_opened", **found}))
+        return verdict
+
+    def _start(self, work: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=work, name="journal", daemon=True)
+        self._thread.start()
+
+    def _check_and_work(self) -> None:
+        self._go_on()
+        self._work()
 
     def _work(self) -> None:
         while True:
