@@ -108,7 +108,7 @@ class PaperRack:
 
     def scan(self, *requests: Request, dt_s: float = PERIOD_S) -> Scan:
         """One scan ``dt_s`` after the last."""
-        self.now_s += dt_s
+        self.now_s = round(self.now_s + dt_s, 6)  # whole milliseconds, so that times can be compared
         done = step(self.memory, self.readings(), requests, self.rack, self.now_s)
         self.memory = done.memory
         self.scans.append(done)
