@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "request":           ("valvey.cli_mqtt",   "request"),
     "arm":               ("valvey.cli_mqtt",   "arm"),
     "shutdown":          ("valvey.cli_local",  "shutdown"),
+    "replay":            ("valvey.cli_local",  "replay"),
     "commission-record": ("valvey.cli_local",  "commission_record"),
     "draw":              ("valvey.cli_config", "draw"),
 }

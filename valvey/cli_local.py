@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from valvey.cli_parts import EXIT, ConfigArg, WhyOption, fail, load_config
+from valvey.cli_parts import EXIT, AsOutput, ConfigArg, Output, WhyOption, fail, load_config, tell
 
 
 def run(config: ConfigArg) -> None:
@@ -80,6 +80,26 @@ def field(
 
     with suppress(KeyboardInterrupt, BrokenPipeError):
         asyncio.run(run_reads(loaded, scans, show))
+
+
+def replay(
+    journal: Annotated[Path, typer.Argument(help="a journal's directory, or one of its segments")],
+    output: AsOutput = Output.TEXT,
+) -> None:
+    """Run the logic again over every recording of a journal; exit code 1 when it decides otherwise than it did."""
+    from valvey.replay import replay as run_again
+    from valvey.replay import text
+
+    try:
+        found = run_again(journal)
+    except OSError as error:
+        fail(f"{journal}: {error.strerror}", EXIT.USAGE)
+    if not found:
+        fail(f"{journal}: holds no recording; one is made around each trip", EXIT.USAGE)
+    equal = all(one.equal for one in found)
+    tell({"equal": equal, "recordings": [one.document() for one in found]}, output, text(found))
+    if not equal:
+        raise typer.Exit(int(EXIT.FAILED))
 
 
 def shutdown(

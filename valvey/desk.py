@@ -86,6 +86,7 @@ class Desk:
         self.outbox = Outbox()
         """What waits for a session; each one empties it."""
         self.keeper: Keeper | None = None
+        self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None
         self.inbox = Inbox(
             sender.site,
             sender.rack,
@@ -216,6 +217,7 @@ class Desk:
         return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
 
     def _refuse(self, client: str, refusal: Refusal, properties: Properties) -> None:
+        self.refused_at_the_door(client, refusal)
         response = envelope.Response(
             simulated=self._sender.simulated,
             id=refusal.about,

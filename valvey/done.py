@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from fieldkit.reading import Reading
 from valvey.core.gate import Admission
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
@@ -15,6 +16,7 @@ class Done:
     """What one scan saw, decided and handed to the writer.
 
     before    the memory that went into ``step``; ``scan.memory`` came out
+    readings  as ``step`` saw them
     writes    what the gate let pass, by output tag
     stopped   what it did not let pass as demanded, with its answer
     """
@@ -22,6 +24,7 @@ class Done:
     number: int
     now_s: float
     before: Memory
+    readings: Mapping[str, Reading]
     scan: Scan
     requests: tuple[Request, ...]
     writes: Mapping[str, float]

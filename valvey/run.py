@@ -8,9 +8,12 @@ from contextlib import contextmanager
 
 from fieldkit import logs
 from fieldkit.envelope_parts import PointMeta
+from fieldkit.journal import Journal
 from fieldkit.service import InstanceLock, Watchdog, notify, stop_on_signals
 from fieldkit.store import Store
 from fieldkit.supervise import Death, Supervisor
+from fieldkit.tag import WRITE_ACK
+from fieldkit.units import Unit
 from valvey import broker, scan
 from valvey.config_rack import RackConfig, to_limits
 from valvey.core.adoption import begin
@@ -18,14 +21,19 @@ from valvey.core.memory import Memory
 from valvey.core.step import setup
 from valvey.desk import Desk
 from valvey.field import Field
-from valvey.keeper import Keeper, StartsFile, find
+from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
 from valvey.letters import Sender
 from valvey.logbook import Logbook
 from valvey.meta import metas
 from valvey.paths import Paths
+from valvey.recorder import Recorder
 from valvey.safe_shutdown import SafeShutdown
 from valvey.scan import Guard, ScanCounters
 from valvey.wallclock import BootClock, WallClock
+
+MOST_JOURNAL = 256 * 1024 * 1024
+PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE}
+"""Readings that the shell makes itself."""
 
 
 def version() -> str:
@@ -49,6 +57,9 @@ class Daemon:
         self.store = Store(self.paths.memory, self._disk)
         self.supervisor = Supervisor(self._died)
         self._keeper: Keeper | None = None
+        most = data.journal.most_mb * 1024 * 1024 if data.journal is not None else MOST_JOURNAL
+        self.journal = Journal(self.paths.journal, self._journal_disk, most_bytes=most)
+        self._journal_trouble: str | None = None
 
     async def run(self) -> None:
         """Guard the rack until SIGTERM or SIGINT. Raises what ended the guard, if anything did."""
@@ -67,8 +78,12 @@ class Daemon:
                 field.readings,
                 event_seq=lambda: desk.event_seq,
                 starts=self._starts_file(),
+                journal_fault=lambda: self._journal_trouble is not None,
             )
             desk.keeper = self._keeper = keeper
+            self.journal.open_nowait()
+            recorder = self._recorder(field)
+            desk.refused_at_the_door = recorder.refused_at_the_door
             guard = Guard(
                 memory,
                 setup(self.limits),
@@ -78,7 +93,7 @@ class Daemon:
                 self.clock,
                 fast_s=data.scan.fast_s,
                 take_requests=desk.take_requests,
-                listeners=(keeper, desk, self.log),
+                listeners=(keeper, recorder, desk, self.log),
                 watchdog=Watchdog(),
                 status=lambda now, counters: self._status(now, counters, desk),
             )
@@ -90,7 +105,7 @@ class Daemon:
             safely = SafeShutdown(desk.inbox, guard)
             with _on_signal(signal.SIGUSR1, safely.ask):
                 await self._until_told(stop, safely)
-            await self._end(field, desk, keeper, guard)
+            await self._end(field, desk, keeper, recorder, guard)
 
     def _begin(self) -> tuple[Memory, int]:
         """Return the memory to start with, and the number of the first event."""
@@ -170,7 +185,7 @@ class Daemon:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _end(self, field: Field, desk: Desk, keeper: Keeper, guard: Guard) -> None:
+    async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder, guard: Guard) -> None:
         """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""
         notify("STOPPING=1")
         session = desk.session
@@ -185,6 +200,9 @@ class Daemon:
                 await asyncio.sleep(0.01)
         await self.supervisor.stop(0.5)
         await field.close()
+        recorder.close()
+        if not self.journal.close(0.5):
+            self.log.trouble("journal_not_written_at_the_end", detail="the disk did not take it in time")
         if not self.store.close(1.0):
             self.log.trouble("memory_not_kept_at_the_end", detail="the disk did not take it within 1 s")
         self.log.note("stopped", outputs="as found", scans=guard.counters.scans, missed=guard.counters.missed)
@@ -201,6 +219,27 @@ class Daemon:
 
     def _starts_file(self) -> StartsFile:
         return StartsFile(self.paths.starts, self.clock.boot_id())
+
+    def _recorder(self, field: Field) -> Recorder:
+        units = {tag: reading.unit for tag, reading in field.readings.items()} | PSEUDO
+        started = {
+            "version": version(),
+            "site": self.config.data.site,
+            "rack": self.config.data.rack,
+            "simulated": self.config.data.simulated,
+            "boot_id": self.clock.boot_id(),
+            "boot_s": self.clock.now_s(),
+            "digest": self.config.digest,
+        }
+        fast_s = self.config.data.scan.fast_s
+        return Recorder(self.journal, units, self.limits, fast_s=fast_s, started=started)
+
+    def _journal_disk(self, trouble: str | None) -> None:
+        self._journal_trouble = trouble
+        if trouble is None:
+            self.log.note("journal_works_again")
+        else:
+            self.log.trouble("journal_failed", detail=trouble)
 
     def _disk(self, trouble: str | None) -> None:
         if self._keeper is not None:
@@ -237,7 +276,7 @@ def _on_signal(number: signal.Signals, act: Callable[[], None]) -> Generator[Non
 def run(config: RackConfig) -> None:
     """Guard one rack until told to stop. Raises AlreadyRunningError, or what ended the guard."""
     data = config.data
-    told = {"rack": data.rack, "daemon": "valvey", **({"simulated": "yes"} if data.simulated else {})}
+    told = {"rack": data.rack, "daemon": "valvey", **({"simulated": "true"} if data.simulated else {})}
     log = Logbook(logs.configure("auto", "info", None, **told).bind(**told))
     daemon = Daemon(config, log)
     try:

@@ -144,9 +144,9 @@ class Guard:
 
     def _judge(self) -> Done:
         now_s, before = self._clock.now_s(), self.memory
-        requests = tuple(self._take_requests())
-        scan = step(before, self._readings, requests, self._rack, now_s)
-        field = evidence_of(self._readings, scan.memory, self._writer.acknowledged_s, now_s)
+        requests, seen = tuple(self._take_requests()), dict(self._readings)
+        scan = step(before, seen, requests, self._rack, now_s)
+        field = evidence_of(seen, scan.memory, self._writer.acknowledged_s, now_s)
         writes, stopped = pass_through(scan.outputs, scan.memory.state, field)
         refused = Admission.SAFE in stopped.values()
         self.counters.stopped += len(stopped)
@@ -155,7 +155,7 @@ class Guard:
         took_s = self._clock.now_s() - now_s
         self.counters.judged_s = took_s
         self.counters.worst_judged_s = max(self.counters.worst_judged_s, took_s)
-        return Done(self.counters.scans, now_s, before, scan, requests, writes, stopped)
+        return Done(self.counters.scans, now_s, before, seen, scan, requests, writes, stopped)
 
     def _collect(self) -> None:
         """Collect garbage in the gap; the collector itself is off (see ``settle``)."""
