@@ -2,13 +2,14 @@
 
 import queue
 import threading
-from typing import Any
-
-import structlog
+from typing import TYPE_CHECKING, Any
 
 from valvey import letters
 from valvey.core.facts import FactKind
 from valvey.done import Done
+
+if TYPE_CHECKING:
+    import structlog
 
 MOST_WAITING = 2000
 _WARN = frozenset({FactKind.TRIP, FactKind.SECOND_TRIP_PATH, FactKind.LOOP_EVENT, FactKind.POWER_CAP})
@@ -20,7 +21,7 @@ _RENAMED = {"event": "because"}
 class Logbook:
     """Takes events with fields; drops and counts what does not fit."""
 
-    def __init__(self, logger: structlog.typing.FilteringBoundLogger) -> None:
+    def __init__(self, logger: "structlog.typing.FilteringBoundLogger") -> None:
         self._logger = logger
         self._queue: queue.Queue[tuple[str, str, dict[str, Any]] | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._work, name="logbook", daemon=True)
