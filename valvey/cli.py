@@ -1,12 +1,15 @@
 """The command ``valvey``. Exit codes: 0 ok, 1 failed, 2 usage or bad configuration, 3 refused, 4 timed out, 5 unreachable.
 
-A command's module is imported when it is asked for: what guards does not wait for what draws.
+A command's module is imported when it is asked for: what guards does not wait for what draws, nor for typer.
 """
 
 import sys
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+if TYPE_CHECKING:
+    import typer
 
 # fmt: off
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -24,8 +27,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # fmt: on
 
 
-def build(*names: str) -> typer.Typer:
+def build(*names: str) -> "typer.Typer":
     """Return the application with these commands."""
+    import typer
+
     app = typer.Typer(no_args_is_help=True, add_completion=False)
 
     @app.callback()
@@ -40,5 +45,9 @@ def build(*names: str) -> typer.Typer:
 
 def main() -> None:
     """Entry point of the console script."""
-    asked = sys.argv[1:2]
+    asked, rest = sys.argv[1:2], sys.argv[2:]
+    if asked == ["run"] and len(rest) == 1 and not rest[0].startswith("-"):
+        from valvey.start import start
+
+        start(Path(rest[0]))
     build(*(asked if set(asked) <= COMMANDS.keys() and asked else COMMANDS))()

@@ -16,24 +16,9 @@ from valvey.cli_parts import EXIT, AsOutput, ConfigArg, Output, WhyOption, fail,
 
 def run(config: ConfigArg) -> None:
     """Guard one rack until SIGTERM; a stop leaves valves and permit as found."""
-    from fieldkit.service import AlreadyRunningError
-    from fieldkit.supervise import EssentialTaskError
-    from valvey.run import run as run_rack
+    from valvey.start import start
 
-    loaded = load_config(config)
-    code = EXIT.OK
-    try:
-        run_rack(loaded)
-    except AlreadyRunningError as error:
-        typer.echo(f"valvey: {error}", err=True)
-        code = EXIT.REFUSED
-    except EssentialTaskError as error:
-        sys.excepthook(type(error), error, error.__traceback__)
-        code = EXIT.FAILED
-    # A thread that hangs in a disk or a name server must not keep a stopped guard from ending.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    start(config)
 
 
 def commission_record(

@@ -1,27 +1,17 @@
 """What the commands share: exit codes, common options, and one way to fail."""
 
 import json
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from fieldkit.errors import ConfigError
+from valvey.exit_codes import EXIT as EXIT
 
 if TYPE_CHECKING:
     from valvey.config_rack import RackConfig
-
-
-class EXIT(IntEnum):
-    """Exit codes, the same for every command."""
-
-    OK = 0
-    FAILED = 1
-    USAGE = 2
-    REFUSED = 3
-    TIMEOUT = 4
-    UNREACHABLE = 5
 
 
 class Output(StrEnum):
