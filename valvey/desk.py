@@ -8,14 +8,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fieldkit import envelope
 from fieldkit.alarm import Phase
 from fieldkit.canary import Canary
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.errors import Refusal
-from fieldkit.mqtt import MqttSession
 from fieldkit.mqtt_types import Settings
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
 from fieldkit.reading import Quality, Reading
@@ -30,6 +29,9 @@ from valvey.done import Done
 from valvey.inbox import Inbox
 from valvey.keeper import Keeper, matters
 from valvey.letters import Sender
+
+if TYPE_CHECKING:
+    from fieldkit.mqtt import MqttSession
 
 PATIENCE_S = 2.0
 """How long telling waits for the memory."""
@@ -107,8 +109,10 @@ class Desk:
     def take_requests(self) -> tuple[Request, ...]:
         return self.inbox.take()
 
-    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> MqttSession:
+    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> "MqttSession":
         """Make the session; whoever supervises runs it."""
+        from fieldkit.mqtt import MqttSession  # and the client with it, for which no rack waits unguarded
+
         sender = self._sender
         self.session = MqttSession(
             settings,

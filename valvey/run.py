@@ -98,7 +98,7 @@ class Daemon:
                 status=lambda now, counters: self._status(now, counters, desk),
             )
             if data.mqtt is not None:
-                self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
+                self.supervisor.start_helper("mqtt", lambda: self._talk(desk, guard.guarding))
             scan.settle()
             self.supervisor.start_essential("writer", field.writer.run)
             self.supervisor.start_essential("scan", guard.run)
@@ -162,8 +162,10 @@ class Daemon:
             judge_times_unsynced=data.simulated,
         )
 
-    async def _talk(self, desk: Desk) -> None:
+    async def _talk(self, desk: Desk, guarding: asyncio.Event) -> None:
         """Run the session with the broker; an unreadable certificate or password is told and tried again."""
+        await guarding.wait()
+        await scan.import_beside("fieldkit.mqtt")
         session = desk.connect(broker.settings(self.config), lambda event, fields: self.log.note(event, **fields))
         await session.run()
         await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
