@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fieldkit.chart import Row, reachable
 from fieldkit.reading import Readings
-from valvey.core.chart import OPENING_WORK, PERMIT_ON, Event, State, Step
+from valvey.core.chart import DEMANDED_OPEN, OPENING_WORK, PERMIT_ON, Event, State, Step
 from valvey.core.facts import Fact, FactKind
 from valvey.core.gate import FILLING_MAX_PCT, PERMIT_REFRESH_S, Evidence
 from valvey.core.memory import Effect, Memory
@@ -156,7 +156,8 @@ def i6_dark_when_nothing_can_be_believed(one: Passage, blind_for_s: float) -> st
 def i7_a_trip_is_written_in_its_scan(one: Passage) -> str | None:
     """What a trip takes away leaves for the bus in the scan of its verdict; nothing withholds it."""
     trips = {fact.fields["effect"] for fact in one.facts(FactKind.TRIP)} - {Effect.NONE}
-    if not trips:
+    had = one.before.state in (PERMIT_ON if trips == {Effect.DARK} else DEMANDED_OPEN)
+    if not trips or (Event.LATE in one.events() and not had):  # a late scan, and nothing was left to take away
         return None
     if not one.drops("XS-101"):
         return f"{trips} and XS-101 is not written off"
@@ -168,15 +169,16 @@ def i7_a_trip_is_written_in_its_scan(one: Passage) -> str | None:
 
 
 def i8_nothing_keeps_the_emergency_stop_from_acting(one: Passage) -> str | None:
-    """HS-101 pressed, or an accepted emergency_stop: an armed rack is in ESD after the same scan."""
-    if not one.after.armed:
+    """HS-101 pressed, or an accepted emergency_stop: a rack that was armed is in ESD after the same scan."""
+    if not one.before.armed:
         return None  # W1 acts
     pressed = View(one.readings, one.before, one.rack.limits, one.now_s).on("HS-101") is True
     asked = any(
         fact.fields["request"] == "emergency_stop" and fact.fields["status"] == "accepted"
         for fact in one.facts(FactKind.ANSWER)
     )
-    if (pressed or asked) and one.after.state is not State.ESD:
+    held = one.before.state is State.ESD and Event.LATE in one.events()  # adopted as ESD again; all is off meanwhile
+    if (pressed or asked) and one.after.state is not State.ESD and not held:
         return f"the emergency stop was called for and the rack is {one.after.state}"
     return None
 
