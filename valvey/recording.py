@@ -9,6 +9,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from math import isnan, nan
 from typing import Any
 
@@ -28,9 +29,6 @@ from valvey.letters import plain
 
 FORMAT = 1
 ROWS_A_PART = 50
-LIMITS = TypeAdapter(Limits)
-_REQUESTS = TypeAdapter(tuple[Request, ...])
-_ANSWERS = TypeAdapter(tuple[Answered, ...])
 _STATES, _STEPS = tuple(State), tuple(Step)
 _CODES: tuple[tuple[Quality, Reason | None], ...] = tuple(
     (quality, reason) for quality in Quality for reason in (None, *Reason)
@@ -114,7 +112,7 @@ def head(columns: Columns, limits: Limits, memory: Memory) -> dict[str, Any]:
         "format": FORMAT,
         "tags": list(columns.tags),
         "units": [str(unit) for unit in columns.units],
-        "limits": LIMITS.dump_python(limits, mode="json"),
+        "limits": plain(asdict(limits)),
         "memory": persist.to_dict(memory),
     }
 
@@ -129,6 +127,12 @@ def pack(part: Part) -> dict[str, Any]:
         "requests": {str(at): [asdict(one) for one in asked] for at, asked in part.requests.items()},
         "known": [asdict(answer) for answer in part.known],
     }
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    """Made when a recording is read: a daemon that only writes them does not pay for it at its start."""
+    return TypeAdapter(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +151,15 @@ def read_head(fields: Mapping[str, Any]) -> tuple[Columns, Limits, Memory]:
         raise ValueError(f"the recording has format {fields.get('format')!r}; this version reads format {FORMAT}")
     try:
         columns = Columns(tuple(fields["tags"]), tuple(Unit(unit) for unit in fields["units"]))
-        return columns, LIMITS.validate_python(fields["limits"]), persist.from_dict(fields["memory"])
+        return columns, _reader(Limits).validate_python(fields["limits"]), persist.from_dict(fields["memory"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"the head of the recording is not whole: {error!r}") from None
 
 
 def read_known(fields: Mapping[str, Any]) -> tuple[Answered, ...]:
-    return _ANSWERS.validate_python(fields.get("known", ()))
+    """Return the answers that a part knows of. Raises ValueError."""
+    known: tuple[Answered, ...] = _reader(tuple[Answered, ...]).validate_python(fields.get("known", ()))
+    return known
 
 
 def unpack(columns: Columns, fields: Mapping[str, Any]) -> Iterable[Frame]:
@@ -162,7 +168,9 @@ def unpack(columns: Columns, fields: Mapping[str, Any]) -> Iterable[Frame]:
         numbers = array("d", zlib.decompress(base64.b64decode(fields["data"])))
         codes = zlib.decompress(base64.b64decode(fields["codes"]))
         count = int(fields["rows"])
-        requests = {int(at): _REQUESTS.validate_python(asked) for at, asked in fields["requests"].items()}
+        requests = {
+            int(at): _reader(tuple[Request, ...]).validate_python(asked) for at, asked in fields["requests"].items()
+        }
     except (KeyError, TypeError, AttributeError, zlib.error) as error:
         raise ValueError(f"a part of the recording is not whole: {error!r}") from None
     n, width = len(columns.tags), columns.width
