@@ -1,0 +1,84 @@
+"""The coordinator's alarms (ISA-18.2): rows, conditions, and their advance."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fieldkit import alarm
+from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority
+from valvey.core.loop.events import EVENTS
+from valvey.core.loop.facts import LoopFact, LoopFactKind
+from valvey.core.loop.memory import LoopMemory
+from valvey.core.loop.seen import TRIP_TAG, LoopView
+
+P = Priority
+RUNBOOK = "docs/operations/runbooks.md"
+STORE_TAG = "SYS-STORE"
+
+
+def _row(
+    name: str, priority: Priority, cause: str, consequence: str, action: str, respond_s: float, on_s: float = 0.0
+) -> AlarmRow:
+    return AlarmRow(
+        name, priority, cause, consequence, action, respond_s, on_s, 1.0, False, False, f"{RUNBOOK}#loop-{name}"
+    )
+
+
+# fmt: off
+ALARM_ROWS: tuple[AlarmRow, ...] = (
+    _row("racks-leak",       P.CRITICAL, "two or more racks have a wet leak detector",               "coolant is being lost in several places",        "look at the racks named; think of one cause above them",  300.0),
+    _row("cdu-leak",         P.CRITICAL, "liquid at the CDU and level or pressure falls",            "the whole loop loses its coolant",               "look into the CDU; have its stop valves at hand",         300.0),
+    _row("not-proven",       P.CRITICAL, "a rack's isolation is not proven",                         "coolant may still flow into a leaking rack",     "shut the rack's hand valves",                             300.0),
+    _row("leak-upstream",    P.CRITICAL, "coolant is lost although the leaking rack is shut",        "the hole is before its valves: header or CDU",   "follow the header; shut its section valves",              300.0),
+    _row("two-coordinators", P.HIGH,     "another coordinator of this loop is on the bus",           "nothing is granted, no set-point is written",    "stop one of the two",                                     600.0),
+    _row("cdu-unknown",      P.HIGH,     "the CDU cannot be read",                                   "nothing is opened; neighbours are not held",     "check the CDU's controller and its link",                 600.0, on_s=5.0),
+    _row("pump-trip",        P.HIGH,     "a pump of the CDU has tripped",                            "flow may be short",                              "look at the CDU",                                         300.0),
+    _row("low-level",        P.HIGH,     "the reservoir is low",                                     "make-up ends; pressure falls after it",          "fill the reservoir; look for a leak",                     1800.0, on_s=5.0),
+    _row("flow-short",       P.HIGH,     "the racks need more flow than the CDU can give",           "flow is shared by priority; some racks get less", "take load off, or repair the CDU",                       300.0),
+    _row("rack-unseen",      P.MEDIUM,   "a rack's readings are not heard of",                       "it is granted no opening work",                  "check the rack's daemon and the broker",                  3600.0, on_s=60.0),
+    _row("disarmed",         P.MEDIUM,   "the coordinator is disarmed",                              "no set-point is written: work moves neighbours", "'armed: true' in the loop's file, and a restart",         3600.0),
+    _row("storage-fault",    P.HIGH,     "the memory cannot be written",                             "a restart may forget leases and events",         "free the disk or replace it",                             3600.0),
+)
+# fmt: on
+BY_NAME: dict[str, AlarmRow] = {row.id: row for row in ALARM_ROWS}
+
+
+def conditions(view: LoopView) -> Iterable[str]:
+    """Yield the id of every alarm whose condition holds now."""
+    memory, limits = view.memory, view.limits
+    yield from (row.name for row in EVENTS if memory.latched(row.name))
+    if view.others:
+        yield "two-coordinators"
+    if view.dp_kpa() is None or view.mode() is None:
+        yield "cdu-unknown"
+    if view.cdu(TRIP_TAG):
+        yield "pump-trip"
+    level = view.cdu("LT-201")
+    if level is not None and level < limits.level_l_pct:
+        yield "low-level"
+    if memory.short:
+        yield "flow-short"
+    if any(not view.fresh(name) for name in limits.racks):
+        yield "rack-unseen"
+    if not limits.armed:
+        yield "disarmed"
+    stored = view.readings.get(STORE_TAG)
+    if stored is not None and stored.value:
+        yield "storage-fault"
+
+
+def look(view: LoopView) -> tuple[LoopMemory, list[LoopFact]]:
+    """Return the memory with its alarms advanced, and a fact for each that changed its phase."""
+    active = set(conditions(view))
+    states = dict(view.memory.alarms)
+    facts: list[LoopFact] = []
+    for name in sorted(active | states.keys()):
+        state = states.get(name) or AlarmState(BY_NAME[name], since_s=view.now_s)
+        after = alarm.advance(state, name in active, view.now_s)
+        if after.phase is not state.phase:
+            fields = {"alarm": name, "phase": after.phase, "priority": after.row.priority, "active": after.active}
+            facts.append(LoopFact(LoopFactKind.ALARM, view.now_s, fields))
+        if after.phase is Phase.NORMAL and after.turning_s is None and name not in active:
+            states.pop(name, None)
+        else:
+            states[name] = after
+    return replace(view.memory, alarms=states), facts

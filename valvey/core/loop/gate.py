@@ -1,0 +1,54 @@
+"""The last door before the CDU: a whitelist, ignorant of intentions, written "only if".
+
+Three set-points may be written, each only in the mode that obeys it, within the site's bounds, in small steps from
+where it stands now. The mode, the pumps' start and stop, and all else never pass; no bound reaches down to a stop.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from valvey.core.loop.limits import Bounds, Mode
+
+STEP_FRACTION = 0.05
+"""Largest single step, of the present set-point."""
+
+#: Every point that may ever be written, by the one mode in which it may.
+ALLOWED: dict[str, Mode] = {
+    "speed_sp": Mode.FIXED_SPEED,
+    "dp_sp": Mode.CONSTANT_DP,
+    "flow_sp": Mode.CONSTANT_FLOW,
+}
+#: Below these no bound of a site may lie: a lower set-point stops the flow, whatever it is called.
+FLOORS: dict[Mode, float] = {Mode.FIXED_SPEED: 20.0, Mode.CONSTANT_DP: 20.0, Mode.CONSTANT_FLOW: 20.0}
+POINTS: dict[Mode, str] = {mode: point for point, mode in ALLOWED.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CduEvidence:
+    """What the gate knows of the CDU, fresh and good, None where there is nothing.
+
+    mode       as the CDU shows it;  present  the set-point as its register holds it
+    armed      the site lets the coordinator write
+    alone      no other coordinator is on the bus
+    """
+
+    mode: Mode | None
+    present: float | None
+    armed: bool
+    alone: bool
+
+
+def admit(point: str, value: float, bounds: Mapping[Mode, Bounds], cdu: CduEvidence) -> bool:
+    """Whether one write may leave."""
+    mode = ALLOWED.get(point)
+    if mode is None or mode is not cdu.mode or cdu.present is None or not (cdu.armed and cdu.alone):
+        return False
+    bound = bounds.get(mode)
+    if bound is None or not max(bound.low, FLOORS[mode]) <= value <= bound.high:
+        return False
+    return abs(value - cdu.present) <= STEP_FRACTION * max(abs(cdu.present), FLOORS[mode])
+
+
+def pass_through(writes: Mapping[str, float], bounds: Mapping[Mode, Bounds], cdu: CduEvidence) -> dict[str, float]:
+    """Return what may be written."""
+    return {point: value for point, value in writes.items() if admit(point, value, bounds, cdu)}

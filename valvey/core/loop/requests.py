@@ -1,0 +1,154 @@
+"""What people may ask of a coordinator, who may, and the answers. It opens and shuts nothing: racks are asked themselves."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from fieldkit import alarm
+from fieldkit.errors import Refusal
+from valvey.core.loop import events, plan
+from valvey.core.loop.facts import LoopFact, LoopFactKind
+from valvey.core.loop.memory import LoopMemory
+from valvey.core.loop.seen import LoopView
+from valvey.core.loop.works import WORKS, judge
+
+STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
+EVERYBODY = STAFF | {"observer", "racky", "coordinator", "integration"}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRequest:
+    """One request, schema-checked. ``expired`` is True when its time has passed or lies ahead."""
+
+    id: str
+    name: str
+    role: str
+    client: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+    why: str = ""
+    expect_seq: int | None = None
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRequestRow:
+    """One request. ``acts``: it changes something, so it needs the present ``state_seq`` and a reason."""
+
+    name: str
+    roles: frozenset[str]
+    acts: bool
+    args: frozenset[str]
+    text: str
+
+
+# fmt: off
+_ROWS: tuple[LoopRequestRow, ...] = (
+    LoopRequestRow("plan",         EVERYBODY, False, frozenset({"rack", "work"}), "what a work would do: neighbours, time, volume, pressure; and why it would be refused now"),
+    LoopRequestRow("ack",          STAFF,     False, frozenset({"alarm"}),        "acknowledge one alarm"),
+    LoopRequestRow("reset",        STAFF,     True,  frozenset({"event"}),        "clear the named loop events whose cause is gone"),
+    LoopRequestRow("sump_emptied", STAFF,     True,  frozenset({"sump"}),         "record that a sump was pumped empty"),
+)
+# fmt: on
+REQUESTS: dict[str, LoopRequestRow] = {row.name: row for row in _ROWS}
+
+
+def answer(view: LoopView, request: LoopRequest) -> tuple[LoopMemory, list[LoopFact]]:
+    """Return the memory after ``request`` and the facts, the ANSWER last."""
+    refusal = _refused(view, request)
+    if refusal is not None:
+        return view.memory, [_answer(view, request, refusal, {})]
+    memory, facts, result = _ACTS[request.name](view, request)
+    if isinstance(result, Refusal):
+        return view.memory, [_answer(view, request, result, {})]
+    return memory, [*facts, _answer(view, request, None, result)]
+
+
+def _refused(view: LoopView, request: LoopRequest) -> Refusal | None:
+    row, seq = REQUESTS.get(request.name), view.memory.state_seq
+    if row is None:
+        return Refusal("unknown_request", f"no request is called {request.name!r}", f"one of {', '.join(REQUESTS)}")
+    if request.role not in row.roles:
+        return Refusal("role", f"{request.role} may not ask for {row.name}", f"one of {', '.join(sorted(row.roles))}")
+    if request.args.keys() != row.args:
+        return Refusal("args", f"args are {sorted(request.args)}", f"exactly {', '.join(sorted(row.args))}")
+    if not row.acts:
+        return None
+    if request.expired:
+        return Refusal("expired", "the request is too old, or from the future", "ask now, with the clock right")
+    if request.expect_seq != seq:
+        return Refusal("wrong_seq", f"expect_seq is {request.expect_seq}, state_seq is {seq}", f"expect_seq {seq}")
+    if not request.why.strip():
+        return Refusal("no_why", "no reason is given", "'why'")
+    return None
+
+
+_Result = tuple[LoopMemory, list[LoopFact], dict[str, Any] | Refusal]
+
+
+def _plan(view: LoopView, request: LoopRequest) -> _Result:
+    rack, work = request.args["rack"], request.args["work"]
+    if rack not in view.limits.racks or work not in WORKS:
+        allow = f"rack: {', '.join(view.limits.racks)}; work: {', '.join(WORKS)}"
+        return view.memory, [], Refusal("args", f"rack {rack!r}, work {work!r} is not known here", allow)
+    found = asdict(plan.predict(view, work, rack))
+    refusal = judge(view, view.memory, rack, work)
+    found["refused"] = None if refusal is None else {"reason": refusal.reason, "would_allow": refusal.would_allow}
+    return view.memory, [], found
+
+
+def _ack(view: LoopView, request: LoopRequest) -> _Result:
+    memory, name = view.memory, request.args["alarm"]
+    state = memory.alarms.get(name)
+    if state is None:
+        return (
+            memory,
+            [],
+            Refusal("no_alarm", f"no alarm {name!r} stands", f"one of {', '.join(memory.alarms) or 'none'}"),
+        )
+    after = alarm.acknowledge(state, view.now_s, request.by or request.client)
+    if isinstance(after, Refusal):
+        return memory, [], after
+    return replace(memory, alarms={**memory.alarms, name: after}), [], {"alarm": name, "state": str(after.phase)}
+
+
+def _reset(view: LoopView, request: LoopRequest) -> _Result:
+    names = request.args["event"]
+    names = names if isinstance(names, list) else [names]
+    memory, facts = events.reset(view.memory, map(str, names), request.by or request.client, request.why, view.now_s)
+    if not facts:
+        standing = ", ".join(latch.name for latch in view.memory.latches) or "none"
+        return (
+            memory,
+            [],
+            Refusal("not_clear", f"none of {names} is latched with its cause gone", f"latched: {standing}"),
+        )
+    return memory, facts, {"reset": [fact.fields["event"] for fact in facts]}
+
+
+def _sump_emptied(view: LoopView, request: LoopRequest) -> _Result:
+    memory, sump = view.memory, request.args["sump"]
+    if sump not in view.limits.sumps_l:
+        return memory, [], Refusal("args", f"no sump {sump!r}", f"one of {', '.join(view.limits.sumps_l) or 'none'}")
+    fields = {
+        "sump": sump,
+        "held_l": memory.sumps_l.get(sump, 0.0),
+        "by": request.by or request.client,
+        "why": request.why,
+    }
+    left = {name: litres for name, litres in memory.sumps_l.items() if name != sump}
+    memory = replace(memory, sumps_l=left, state_seq=memory.state_seq + 1)
+    return memory, [LoopFact(LoopFactKind.SUMP, view.now_s, fields)], {"sump": sump}
+
+
+_ACTS = {"plan": _plan, "ack": _ack, "reset": _reset, "sump_emptied": _sump_emptied}
+
+
+def _answer(view: LoopView, request: LoopRequest, refusal: Refusal | None, proof: Mapping[str, Any]) -> LoopFact:
+    fields = {
+        "id": request.id, "request": request.name, "client": request.client, "role": request.role, "by": request.by,
+        "why": request.why, "status": "refused" if refusal is not None else "succeeded",
+        "code": "ok" if refusal is None else refusal.code, "reason": "" if refusal is None else refusal.reason,
+        "allow": "" if refusal is None else refusal.would_allow, "proof": dict(proof),
+    }  # fmt: skip
+    return LoopFact(LoopFactKind.ANSWER, view.now_s, fields)
