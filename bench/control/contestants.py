@@ -1,12 +1,10 @@
 """Who takes part: the flow control that ships, a PI loop of fixed gain, and one whose gain follows the valve's slope."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from math import log
 from typing import Protocol
 
+from bench.control.plant import Branch, position_for
 from valvey.core.flow_control import begin, control
-from valvey.core.flow_model import opening_pct
 from valvey.core.flow_setpoint import ask
 from valvey.core.flow_state import Mode, Seen, Tuning
 
@@ -36,8 +34,8 @@ class Ours:
 class Pi:
     """A PI loop on the flow as a controls engineer would set it up: clamped, with the same command dead band.
 
-    gain_pct_per_lpm, integral_s   see ``FIXED`` and ``SCHEDULED``
-    scheduled                      the gain goes with the inverse of the valve's slope at the present flow
+    gain, integral_s   % of travel per L/min, and seconds
+    scheduled          the gain goes with the inverse of the valve's slope at the present flow
     """
 
     def __init__(self, gain: float, integral_s: float, scheduled: bool, tuning: Tuning, position_pct: float) -> None:
@@ -60,3 +58,13 @@ class Pi:
         flow = min(1.1 * self.tuning.flow_nominal_lpm, max(0.3 * self.tuning.flow_nominal_lpm, flow_lpm))
         share = (flow / (self.tuning.kv_rest_m3_h * 1000.0 / 60.0)) ** 2 * 1.0145 / 2.0
         return flow * log(self.tuning.rangeability) / 100.0 * max(0.1, 1.0 - share)
+
+
+class Ideal:
+    """No control law: the opening that gives the flow at this instant's true pressure difference."""
+
+    def __init__(self, branch: Branch) -> None:
+        self.branch = branch
+
+    def command_pct(self, seen: Seen, setpoint_lpm: float) -> float:
+        return 100.0 * position_for(self.branch, setpoint_lpm, seen.header_kpa)

@@ -48,7 +48,9 @@ class Plant:
         self.branch = branch
         self.header_kpa = branch.header_kpa
         self._chance = random.Random(seed)
-        self._drive = MotorActuator(branch.stroke_s, position_for(branch, flow_lpm), branch.dead_band, branch.feedback_step)
+        self._drive = MotorActuator(
+            branch.stroke_s, position_for(branch, flow_lpm), branch.dead_band, branch.feedback_step
+        )
         self._commands = deque([self.position_pct] * round(branch.command_dead_s / STEP_S))
         self.flow_lpm = self._flow()
         self._delayed = deque([self.flow_lpm] * round(branch.meter_dead_s / STEP_S))
@@ -61,7 +63,9 @@ class Plant:
         return 100.0 * self._drive.position
 
     def _flow(self) -> float:
-        kv = series_kv(equal_percentage_kv(self._drive.position, self.branch.kvs, self.branch.rangeability), self.branch.kv_rest)
+        kv = series_kv(
+            equal_percentage_kv(self._drive.position, self.branch.kvs, self.branch.rangeability), self.branch.kv_rest
+        )
         return LPM_PER_M3H * flow_m3h(self.header_kpa / 100.0, kv, SG)
 
     def advance(self, command_pct: float) -> None:

@@ -5,15 +5,13 @@ characteristic, with what was learned about the branch (``flow_model``): that ta
 the measured position, and so cannot wind up. What hunts is calmed (``flow_hunting``).
 """
 
-from dataclasses import replace
-
 from valvey.core.flow_hunting import watch
 from valvey.core.flow_model import dp_ahead_kpa, observe, opening_for, unsure
 from valvey.core.flow_setpoint import set_point
-from valvey.core.flow_state import Control, Learned, Mode, Seen, Tuning
+from valvey.core.flow_state import Control, Demand, Hunt, Mode, Seen, Tuning
 
-#: Each time the loop is found hunting, smaller moves than before times this are left out.
-WIDEN = 1.5
+#: Each time the loop is found hunting, readings weigh so much less, and moves must be so much greater.
+LESS, WIDEN = 0.5, 1.5
 #: A valve that is held because of hunting still opens when the set-point is this much above the flow.
 STARVING = 0.10
 
@@ -24,14 +22,7 @@ def begin(command_pct: float, tuning: Tuning, flow_lpm: float | None = None) -> 
     flow_lpm   flow at that moment, None = not known; the set-point begins there, so that nothing jumps
     """
     flow = tuning.flow_nominal_lpm if flow_lpm is None else flow_lpm
-    return Control(
-        mode=Mode.DELTA_T,
-        asked=None,
-        learned=unsure(Learned(tuning.kv_rest_m3_h), tuning),
-        command_pct=command_pct,
-        setpoint_lpm=flow,
-        need_lpm=flow,
-    )
+    return Control(Mode.DELTA_T, None, command_pct, Demand(flow, flow), unsure(tuning.kv_rest_m3_h, 0.0, None, tuning))
 
 
 def control(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
@@ -39,25 +30,19 @@ def control(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
 
     dt_s   seconds since the last scan; any, 0.05..0.5 is meant
     """
-    state = observe(state, seen, tuning, dt_s)
-    state = set_point(state, seen, tuning, dt_s)
-    state = watch(state, seen, dt_s)
-    return _throttle(state, seen, tuning, dt_s)
-
-
-def _throttle(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with the opening that is asked of the valve."""
+    header, learned = observe(state.header, state.learned, seen, tuning, dt_s, LESS**state.hunt.events)
+    demand = set_point(state, seen, tuning, dt_s)
+    hunt = watch(state.hunt, seen, demand.setpoint_lpm, dt_s)
     if state.mode is Mode.POSITION:
-        return replace(state, command_pct=_travel(state, tuning, dt_s), short=False)
-    dp_kpa = dp_ahead_kpa(state)
-    if dp_kpa is None:
-        return state  # nothing tells what an opening would give: hold
-    opening = opening_for(state.setpoint_lpm, dp_kpa, state.learned, tuning)
-    state = replace(state, short=opening is None)
-    wanted = 100.0 if opening is None else max(tuning.least_pct, opening)
-    if _left_alone(state, seen, wanted, tuning):
-        return state
-    return replace(state, command_pct=wanted)
+        return Control(state.mode, state.asked, _travel(state, tuning, dt_s), demand, learned, header, hunt)
+    dp_kpa = dp_ahead_kpa(header)
+    if dp_kpa is None:  # nothing tells what an opening would give: hold
+        return Control(state.mode, state.asked, state.command_pct, demand, learned, header, hunt, state.short)
+    opening = opening_for(demand.setpoint_lpm, dp_kpa, learned, tuning)
+    wanted_pct = 100.0 if opening is None else max(tuning.least_pct, opening)
+    if _left_alone(state.command_pct, wanted_pct, demand.setpoint_lpm, hunt, seen, tuning):
+        wanted_pct = state.command_pct
+    return Control(state.mode, state.asked, wanted_pct, demand, learned, header, hunt, opening is None)
 
 
 def _travel(state: Control, tuning: Tuning, dt_s: float) -> float:
@@ -67,13 +52,13 @@ def _travel(state: Control, tuning: Tuning, dt_s: float) -> float:
     return state.command_pct + min(most, max(-most, asked - state.command_pct))
 
 
-def _left_alone(state: Control, seen: Seen, wanted_pct: float, tuning: Tuning) -> bool:
+def _left_alone(
+    command_pct: float, wanted_pct: float, setpoint_lpm: float, hunt: Hunt, seen: Seen, tuning: Tuning
+) -> bool:
     """Whether the command stays: the change is small, or the flow is near enough and the change not great."""
-    wanted_flow = max(state.setpoint_lpm, 1.0)
-    if state.hunt.held:
-        starving = seen.flow_lpm is None or seen.flow_lpm < (1.0 - STARVING) * wanted_flow
-        return not starving or wanted_pct < state.command_pct
-    change_pct = abs(wanted_pct - state.command_pct)
-    near = seen.flow_lpm is not None and abs(seen.flow_lpm / wanted_flow - 1.0) < tuning.error_band
-    band_pct = tuning.command_band_pct * WIDEN**state.hunt.events
-    return change_pct < (2.0 * band_pct if near else band_pct)
+    if hunt.held:
+        starving = seen.flow_lpm is None or seen.flow_lpm < (1.0 - STARVING) * setpoint_lpm
+        return not starving or wanted_pct < command_pct
+    near = seen.flow_lpm is not None and abs(seen.flow_lpm - setpoint_lpm) < tuning.error_band * setpoint_lpm
+    band_pct = tuning.command_band_pct * WIDEN**hunt.events
+    return abs(wanted_pct - command_pct) < (2.0 * band_pct if near else band_pct)

@@ -16,21 +16,21 @@ TURNS = 17
 FORGET_S = 3600.0
 
 
-def watch(state: Control, seen: Seen, dt_s: float) -> Control:
-    """Return the state with this scan counted; ``hunt.events`` rises by one when hunting is found."""
-    hunt = replace(
-        state.hunt, swings_s=_older(state.hunt.swings_s, dt_s), turns_s=_older(state.hunt.turns_s, dt_s),
-        quiet_s=state.hunt.quiet_s + dt_s,
-    )  # fmt: skip
+def watch(hunt: Hunt, seen: Seen, setpoint_lpm: float, dt_s: float) -> Hunt:
+    """Return what is counted after this scan; ``events`` rises by one when hunting is found."""
+    if hunt.swings_s or hunt.turns_s or hunt.events:
+        hunt = replace(
+            hunt, swings_s=_older(hunt.swings_s, dt_s), turns_s=_older(hunt.turns_s, dt_s), quiet_s=hunt.quiet_s + dt_s
+        )
     if seen.flow_lpm is not None:
-        hunt = _swing(hunt, seen.flow_lpm / max(state.setpoint_lpm, 1.0) - 1.0)
+        hunt = _swing(hunt, seen.flow_lpm / max(setpoint_lpm, 1.0) - 1.0)
     if seen.position_pct is not None:
         hunt = _turn(hunt, seen.position_pct)
     if len(hunt.swings_s) >= SWINGS or len(hunt.turns_s) >= TURNS:
-        hunt = replace(hunt, swings_s=(), turns_s=(), events=hunt.events + 1, quiet_s=0.0)
-    elif hunt.quiet_s >= FORGET_S and hunt.events and not hunt.held:
-        hunt = replace(hunt, events=hunt.events - 1, quiet_s=0.0)
-    return replace(state, hunt=hunt)
+        return replace(hunt, swings_s=(), turns_s=(), events=hunt.events + 1, quiet_s=0.0)
+    if hunt.quiet_s >= FORGET_S and hunt.events and not hunt.held:
+        return replace(hunt, events=hunt.events - 1, quiet_s=0.0)
+    return hunt
 
 
 def calm(state: Control) -> Control:
@@ -39,7 +39,7 @@ def calm(state: Control) -> Control:
 
 
 def _older(ages_s: tuple[float, ...], dt_s: float) -> tuple[float, ...]:
-    return tuple(age_s + dt_s for age_s in ages_s if age_s + dt_s <= WINDOW_S) if ages_s else ages_s
+    return tuple(age_s + dt_s for age_s in ages_s if age_s + dt_s <= WINDOW_S)
 
 
 def _swing(hunt: Hunt, off: float) -> Hunt:

@@ -9,7 +9,7 @@ reading, so it learns while the valve moves, and a valve that lags, sticks or st
 from dataclasses import replace
 from math import exp, log, sqrt
 
-from valvey.core.flow_state import Control, Learned, Seen, Source, Tuning
+from valvey.core.flow_state import Header, Learned, Seen, Source, Tuning
 
 #: Specific gravity of PG25 at 40 °C.
 SG = 1.0145
@@ -30,17 +30,18 @@ SLEW_S = 2.0
 CLIP = 0.1
 #: Filter of a pressure difference that was worked out, not measured.
 WORKED_OUT_S = 2.0
-#: How far ahead a measured pressure difference is looked, and over how long its trend is taken.
-AHEAD_S = 1.0
+#: How far ahead a measured pressure difference is looked: dead times and the drive's dead band; and the age of its trend.
+AHEAD_S = 1.5
+TREND_S = 1.0
 MISFIT_S = 10.0
+#: The valve stands still when it is no further than this from where it was, percent.
+STILL_PCT = 0.2
 #: Kv between the rack's own pressure taps is learned this slowly.
 RACK_S = 60.0
 
 
 def toward(value: float, target: float, tau_s: float, dt_s: float) -> float:
-    """``value`` after ``dt_s`` of a first-order lag; no lag at all for a time of 0."""
-    if tau_s <= 0.0:
-        return target
+    """``value`` after ``dt_s`` of a first-order lag."""
     return value + (target - value) * (1.0 - exp(-dt_s / tau_s))
 
 
@@ -84,74 +85,81 @@ def opening_for(flow: float, dp_kpa: float, learned: Learned, tuning: Tuning) ->
     return opening if opening <= 100.0 else None
 
 
-def slewing(state: Control, seen: Seen, tuning: Tuning) -> bool:
+def slewing(command_pct: float, seen: Seen, tuning: Tuning) -> bool:
     """Whether the valve is on its way, or nobody can tell."""
-    return seen.position_pct is None or abs(seen.position_pct - state.command_pct) > tuning.slew_band_pct
+    return seen.position_pct is None or abs(seen.position_pct - command_pct) > tuning.slew_band_pct
 
 
-def observe(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with what this scan's measurements say about the header and the branch."""
-    state = _header(state, seen, tuning, dt_s)
-    position, dp = seen.position_pct, state.dp_kpa
+def dp_ahead_kpa(header: Header) -> float | None:
+    """The pressure difference as it will be when the valve gets there: one that moves is taken to go on moving."""
+    if header.dp_kpa is None or header.slow_kpa is None:
+        return header.dp_kpa
+    return max(0.5 * header.dp_kpa, header.dp_kpa + (header.dp_kpa - header.slow_kpa) * AHEAD_S / TREND_S)
+
+
+def observe(
+    header: Header, learned: Learned, seen: Seen, tuning: Tuning, dt_s: float, gain: float
+) -> tuple[Header, Learned]:
+    """Return what this scan's measurements say about the header and the branch.
+
+    gain   share of a reading's weight in what is learned
+    """
+    dp, source, slow_kpa = _difference(header, learned, seen, tuning, dt_s)
+    position, flow = seen.position_pct, seen.flow_lpm
     if position is None or dp is None:
-        return replace(state, dead=None, lag=None)
-    dead = _lag(state.dead, (position, dp), tuning.meter_dead_s, dt_s)
-    lag = _lag(state.lag, dead, tuning.meter_lag_s, dt_s)
-    state = replace(state, dead=dead, lag=lag)
-    if seen.flow_lpm is None or seen.flow_lpm <= 0.0:
-        return state
-    learned = state.learned
-    if state.source is Source.HEADER:
-        learned = _learn(learned, seen.flow_lpm, (position, dp), lag, tuning, dt_s, _gain(state))
-    rack = seen.rack_kpa
-    if rack is not None and rack >= LEAST_KPA and abs(position - lag[0]) < 0.2:
-        kv_rack = seen.flow_lpm / flow_lpm(1.0, rack)
-        known = kv_rack if learned.kv_rack_m3_h is None else learned.kv_rack_m3_h
-        learned = replace(learned, kv_rack_m3_h=toward(known, kv_rack, RACK_S, dt_s))
-    return replace(state, learned=learned)
-
-
-def dp_ahead_kpa(state: Control) -> float | None:
-    """The pressure difference as it will be when the valve gets there: one that moves is taken to go on for a second."""
-    if state.dp_kpa is None or state.slow_kpa is None or state.source is not Source.HEADER:
-        return state.dp_kpa
-    return max(0.5 * state.dp_kpa, 2.0 * state.dp_kpa - state.slow_kpa)
+        return Header(dp, source, slow_kpa), learned
+    dead = _lag(header.dead, (position, dp), tuning.meter_dead_s, dt_s)
+    lag = _lag(header.lag, dead, tuning.meter_lag_s, dt_s)
+    header = Header(dp, source, slow_kpa, dead, lag)
+    if flow is None or flow <= 0.0:
+        return header, learned
+    kv_rack = learned.kv_rack_m3_h
+    if seen.rack_kpa is not None and seen.rack_kpa >= LEAST_KPA and abs(position - lag[0]) < STILL_PCT:
+        found = flow / flow_lpm(1.0, seen.rack_kpa)
+        kv_rack = found if kv_rack is None else toward(kv_rack, found, RACK_S, dt_s)
+    if source is Source.HEADER:
+        return header, _learn(learned, kv_rack, flow, (position, dp), lag, tuning, dt_s, gain)
+    return header, learned if kv_rack is learned.kv_rack_m3_h else replace(learned, kv_rack_m3_h=kv_rack)
 
 
 def _lag(old: tuple[float, float] | None, new: tuple[float, float], tau_s: float, dt_s: float) -> tuple[float, float]:
     """Position and pressure difference after a first-order lag; they begin where they are."""
-    if old is None:
+    if old is None or tau_s <= 0.0:
         return new
-    return toward(old[0], new[0], tau_s, dt_s), toward(old[1], new[1], tau_s, dt_s)
+    share = 1.0 - exp(-dt_s / tau_s)
+    return old[0] + (new[0] - old[0]) * share, old[1] + (new[1] - old[1]) * share
 
 
-def _gain(state: Control) -> float:
-    """Halved each time the loop was found hunting."""
-    return float(0.5**state.hunt.events)
+def _difference(
+    header: Header, learned: Learned, seen: Seen, tuning: Tuning, dt_s: float
+) -> tuple[float | None, Source, float | None]:
+    """Return the pressure difference between the headers, its source, and the measured one of a second ago.
 
-
-def _header(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with the pressure difference between the headers: measured, or from the present operating point."""
-    measured = seen.header_kpa
+    Not measured, it is worked out from the flow and the position: the opening asked for is then right for the flow that
+    the meter, or the rack's own pressure difference, tells, whatever the model is wrong by.
+    """
+    measured, old = seen.header_kpa, header.dp_kpa
     if measured is not None and measured >= LEAST_KPA:
-        before = measured if state.source is not Source.HEADER or state.slow_kpa is None else state.slow_kpa
-        slow_kpa = toward(before, measured, AHEAD_S, dt_s)
-        return replace(state, dp_kpa=measured, slow_kpa=slow_kpa, source=Source.HEADER)
-    learned, source, flow, position = state.learned, Source.HELD, 0.0, seen.position_pct
+        return (
+            measured,
+            Source.HEADER,
+            measured if header.slow_kpa is None else toward(header.slow_kpa, measured, TREND_S, dt_s),
+        )
+    source, flow, position = Source.HELD, 0.0, seen.position_pct
     if seen.rack_kpa is not None and seen.rack_kpa >= LEAST_KPA and learned.kv_rack_m3_h is not None:
         source, flow = Source.RACK, flow_lpm(learned.kv_rack_m3_h, seen.rack_kpa)
-    elif seen.flow_lpm is not None and seen.flow_lpm > 0.0:
-        source, flow, position = Source.METER, seen.flow_lpm, None if state.lag is None else state.lag[0]
+    elif seen.flow_lpm is not None and seen.flow_lpm > 0.0 and header.lag is not None:
+        source, flow, position = Source.METER, seen.flow_lpm, header.lag[0]
     if position is None or source is Source.HELD or position - learned.bias_pct < KNEE_PCT:
-        return replace(state, source=Source.HELD)
+        return old, Source.HELD, None
     kv = in_series(valve_kv(position - learned.bias_pct, tuning), learned.kv_rest_m3_h)
     found = dp_for(flow, kv)
-    dp = found if state.dp_kpa is None else toward(state.dp_kpa, found, WORKED_OUT_S, dt_s)
-    return replace(state, dp_kpa=dp, source=source)
+    return found if old is None else toward(old, found, WORKED_OUT_S, dt_s), source, None
 
 
 def _learn(
     learned: Learned,
+    kv_rack: float | None,
     flow: float,
     now: tuple[float, float],
     then: tuple[float, float],
@@ -162,8 +170,8 @@ def _learn(
     """Return what is known after one more reading of the meter. ``now``, ``then``: position, pressure difference."""
     dt_s = min(dt_s, LONGEST_S)
     valve = valve_kv(then[0] - learned.bias_pct, tuning)
-    if dt_s <= 0.0 or then[0] - learned.bias_pct < KNEE_PCT or then[1] < LEAST_KPA:
-        return learned
+    if dt_s <= 0.0 or then[0] - learned.bias_pct < KNEE_PCT:
+        return replace(learned, kv_rack_m3_h=kv_rack)
     kv = in_series(valve, learned.kv_rest_m3_h)
     share = (kv / learned.kv_rest_m3_h) ** 2  # of the pressure difference that the rest takes
     error = log(flow / flow_lpm(kv, then[1]))
@@ -180,18 +188,19 @@ def _learn(
     kv_ln = log(learned.kv_rest_m3_h / tuning.kv_rest_m3_h) + to_kv * step
     most = log(tuning.kv_bound)
     misfit = toward(learned.misfit, error if moved < tuning.meter_noise else 0.0, MISFIT_S, dt_s)
-    learned = replace(
-        learned,
-        kv_rest_m3_h=tuning.kv_rest_m3_h * exp(min(most, max(-most, kv_ln))),
-        bias_pct=min(tuning.bias_most_pct, max(-tuning.bias_most_pct, learned.bias_pct + to_bias * step)),
-        kv_var=kv_var - to_kv * to_kv / total,
-        both_var=both_var - to_kv * to_bias / total,
-        bias_var=bias_var - to_bias * to_bias / total,
-        misfit=misfit,
-    )
+    kv_rest = tuning.kv_rest_m3_h * exp(min(most, max(-most, kv_ln)))
+    bias_pct = min(tuning.bias_most_pct, max(-tuning.bias_most_pct, learned.bias_pct + to_bias * step))
     if abs(misfit) > tuning.misfit_most:
-        return unsure(learned, tuning)
-    return learned
+        return unsure(kv_rest, bias_pct, kv_rack, tuning)
+    return Learned(
+        kv_rest,
+        bias_pct,
+        kv_var - to_kv * to_kv / total,
+        both_var - to_kv * to_bias / total,
+        bias_var - to_bias * to_bias / total,
+        misfit,
+        kv_rack,
+    )
 
 
 def _forget(learned: Learned, tuning: Tuning, dt_s: float) -> tuple[float, float, float]:
@@ -204,8 +213,6 @@ def _forget(learned: Learned, tuning: Tuning, dt_s: float) -> tuple[float, float
     )
 
 
-def unsure(learned: Learned, tuning: Tuning) -> Learned:
-    """The same values with the doubt of a rack just commissioned, so that they are learned anew quickly."""
-    return replace(
-        learned, kv_var=tuning.kv_doubt**2, both_var=0.0, bias_var=tuning.bias_doubt_pct**2, misfit=0.0
-    )
+def unsure(kv_rest_m3_h: float, bias_pct: float, kv_rack_m3_h: float | None, tuning: Tuning) -> Learned:
+    """These values with the doubt of a rack just commissioned, so that they are learned anew quickly."""
+    return Learned(kv_rest_m3_h, bias_pct, tuning.kv_doubt**2, 0.0, tuning.bias_doubt_pct**2, 0.0, kv_rack_m3_h)

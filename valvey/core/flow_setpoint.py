@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from valvey.core.flow_model import slewing, toward
-from valvey.core.flow_state import Control, Mode, Seen, Tuning
+from valvey.core.flow_state import Control, Demand, Mode, Seen, Tuning
 from valvey.core.limits import LPM_PER_KW
 
 #: Rise, K, that LPM_PER_KW stands for.
@@ -32,20 +32,36 @@ def ask(state: Control, mode: Mode, value: float | None, tuning: Tuning) -> Cont
 
     value   in the mode's unit, taken into ``bounds``; None keeps the opening or the flow as it is, or the tuned rise
     """
+    if value is None and mode is Mode.POSITION:
+        value = state.command_pct
+    elif value is None and mode is Mode.FLOW:
+        value = state.demand.setpoint_lpm
     if value is not None:
         low, high = bounds(mode, tuning)
         value = min(high, max(low, value))
-    elif mode is Mode.POSITION:
-        value = state.command_pct
-    elif mode is Mode.FLOW:
-        value = min(tuning.high_lpm, max(tuning.low_lpm, state.setpoint_lpm))
     state = replace(state, mode=mode, asked=value)
-    return replace(state, offset_lpm=state.setpoint_lpm - _target(state, tuning))
+    offset = state.demand.setpoint_lpm - _target(state, state.demand.need_lpm, state.demand.trim, tuning)
+    return replace(state, demand=replace(state.demand, offset_lpm=offset))
 
 
 def lpm_per_kw(delta_k: float, tuning: Tuning) -> float:
     """L/min for a kW at a rise of ``delta_k``, with the margin."""
     return tuning.margin * LPM_PER_KW * REFERENCE_K / delta_k
+
+
+def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Demand:
+    """Return the flow that is wanted now."""
+    old = state.demand
+    still = not slewing(state.command_pct, seen, tuning)
+    need, load_kw = _need(state, seen, tuning, dt_s, still)
+    blind, lost = seen.load_kw is None, seen.load_kw is None and seen.rise_k is None
+    trim = _trim(state, need, load_kw, seen, tuning, dt_s) if still else old.trim
+    if state.mode is Mode.POSITION:  # the set-point goes along, so that any other mode begins from there
+        flow = old.setpoint_lpm if seen.flow_lpm is None else seen.flow_lpm
+        return Demand(flow, need, trim, load_kw, 0.0, blind, lost)
+    most = tuning.ramp_per_s * tuning.flow_nominal_lpm * dt_s
+    offset = old.offset_lpm - min(most, max(-most, old.offset_lpm))
+    return Demand(_target(state, need, trim, tuning) + offset, need, trim, load_kw, offset, blind, lost)
 
 
 def _delta_k(state: Control, tuning: Tuning) -> float:
@@ -56,61 +72,47 @@ def _bounded(flow: float, tuning: Tuning) -> float:
     return min(tuning.high_lpm, max(tuning.low_lpm, flow))
 
 
-def _wanted(state: Control, tuning: Tuning) -> float:
+def _wanted(state: Control, need_lpm: float, trim: float, tuning: Tuning) -> float:
     """Flow for the wanted rise, before any bound."""
-    return state.need_lpm * REFERENCE_K / _delta_k(state, tuning) * (1.0 + state.trim)
+    return need_lpm * REFERENCE_K / _delta_k(state, tuning) * (1.0 + trim)
 
 
-def _target(state: Control, tuning: Tuning) -> float:
+def _target(state: Control, need_lpm: float, trim: float, tuning: Tuning) -> float:
     """Flow that the present request means, bounded."""
     if state.mode is Mode.POSITION:
-        return state.setpoint_lpm
+        return state.demand.setpoint_lpm
     if state.mode is Mode.FLOW and state.asked is not None:
         return _bounded(state.asked, tuning)
-    wanted = _wanted(state, tuning)
+    wanted = _wanted(state, need_lpm, trim, tuning)
     if state.mode is Mode.POWER_LIMITED and state.asked is not None:
         wanted = min(wanted, state.asked * lpm_per_kw(tuning.delta_k, tuning))
     return _bounded(wanted, tuning)
 
 
-def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with the flow that the power needs, or without a power reading what the rise tells of it."""
-    need = state.need_lpm
+def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, still: bool) -> tuple[float, float | None]:
+    """Return the flow that the power needs, or without a power reading what the rise tells of it; and the slow power."""
+    need, slow_kw = state.demand.need_lpm, state.demand.load_kw
     if seen.load_kw is not None:
         target = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
         need = toward(need, target, tuning.rise_s if target > need else tuning.fall_s, dt_s)
-        slow_kw = seen.load_kw if state.load_kw is None else toward(state.load_kw, seen.load_kw, RATE_S, dt_s)
-        return replace(state, need_lpm=need, load_kw=slow_kw, blind=False, lost=False)
+        return need, seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
     if seen.rise_k is None:  # nothing tells what the rack gives off: take what it may
-        need = toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)
-        return replace(state, need_lpm=max(need, state.need_lpm), load_kw=None, blind=True, lost=True)
+        return max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)), None
     error = seen.rise_k / _delta_k(state, tuning) - 1.0
-    if error > 0.0 or not slewing(state, seen, tuning):
-        need = _bounded(need * (1.0 + error * dt_s * (HASTE if error > 0.0 else 1.0) / tuning.trim_s), tuning)
-    return replace(state, need_lpm=need, load_kw=None, blind=True, lost=False)
+    if error > 0.0:
+        return _bounded(need * (1.0 + HASTE * error * dt_s / tuning.trim_s), tuning), None
+    return _bounded(need * (1.0 + error * dt_s / tuning.trim_s), tuning) if still else need, None
 
 
-def _trim(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with the slow correction by the rise; frozen while anything moves or cannot be believed."""
-    following = state.mode in {Mode.DELTA_T, Mode.POWER_LIMITED}
-    if not following or seen.rise_k is None or seen.load_kw is None or state.load_kw is None:
-        return state
-    moving = abs(seen.load_kw - state.load_kw) > tuning.still_per_s * RATE_S * max(state.load_kw, 1.0)
-    if moving or seen.flow_lpm is None or slewing(state, seen, tuning):
-        return state
+def _trim(state: Control, need_lpm: float, slow_kw: float | None, seen: Seen, tuning: Tuning, dt_s: float) -> float:
+    """Return the slow correction by the rise; frozen while the load moves or a sensor cannot be believed."""
+    trim = state.demand.trim
+    if seen.rise_k is None or seen.flow_lpm is None or seen.load_kw is None or slow_kw is None:
+        return trim
+    if state.mode in {Mode.POSITION, Mode.FLOW} or abs(seen.load_kw - slow_kw) > tuning.still_per_s * RATE_S * slow_kw:
+        return trim
     step = (seen.rise_k / _delta_k(state, tuning) - 1.0) * dt_s / tuning.trim_s
-    wanted, target = _wanted(state, tuning), _target(state, tuning)
+    wanted, target = _wanted(state, need_lpm, trim, tuning), _target(state, need_lpm, trim, tuning)
     if (step > 0.0 and (wanted > target or state.short)) or (step < 0.0 and wanted < target):
-        return state  # a bound decides, not the trim
-    return replace(state, trim=min(tuning.trim_most, max(-tuning.trim_most, state.trim + step)))
-
-
-def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
-    """Return the state with the flow that is wanted now."""
-    state = _trim(_need(state, seen, tuning, dt_s), seen, tuning, dt_s)
-    if state.mode is Mode.POSITION:  # the set-point goes along, so that any other mode begins from there
-        flow = state.setpoint_lpm if seen.flow_lpm is None else seen.flow_lpm
-        return replace(state, setpoint_lpm=flow, offset_lpm=0.0)
-    most = tuning.ramp_per_s * tuning.flow_nominal_lpm * dt_s
-    offset = state.offset_lpm - min(most, max(-most, state.offset_lpm))
-    return replace(state, offset_lpm=offset, setpoint_lpm=_target(state, tuning) + offset)
+        return trim  # a bound decides, not the trim
+    return min(tuning.trim_most, max(-tuning.trim_most, trim + step))

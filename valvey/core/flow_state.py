@@ -169,39 +169,57 @@ class Hunt:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
-    """All that the flow control hands from one scan to the next. Begin with ``flow_control.begin``.
+class Header:
+    """The pressure difference between the headers, and what the flow meter's reading of now goes with.
 
-    mode, asked     what is asked for, and its value in the mode's unit; None = as tuned
-    need_lpm        flow that the power needs, filtered
-    trim            share by which the temperature rise corrects it
-    load_kw         power as it was some seconds ago, to tell whether it moves
-    blind           no power reading: the need follows the temperature rise alone
-    lost            neither power nor rise: the nominal flow is taken
-    offset_lpm      what is left of the way from the last request to the present one; 0 = arrived
-    setpoint_lpm    flow wanted now
-    short           the valve stands open and the header still cannot give it
-    dp_kpa, source  pressure difference between the headers, and where it comes from
+    dp_kpa, source  the difference, and where it comes from; None = not known yet
     slow_kpa        the measured one a second ago or so, for its trend
-    dead, lag       position and pressure difference delayed by the meter's dead time, and then lagged as the meter lags
-    command_pct     opening asked of FCV-101
+    dead, lag       position and difference delayed by the meter's dead time, and then lagged as the meter lags
     """
 
-    mode: Mode
-    asked: float | None
-    learned: Learned
-    command_pct: float
+    dp_kpa: float | None = None
+    source: Source = Source.HELD
+    slow_kpa: float | None = None
+    dead: tuple[float, float] | None = None
+    lag: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What flow is wanted, and why.
+
+    setpoint_lpm    flow wanted now
+    need_lpm        flow that the power needs at a rise of 10 K, filtered
+    trim            share by which the temperature rise corrects it
+    load_kw         power as it was some seconds ago, to tell whether it moves
+    offset_lpm      what is left of the way from the last request to the present one; 0 = arrived
+    blind           no power reading: the need follows the temperature rise alone
+    lost            neither power nor rise: the nominal flow is taken
+    """
+
     setpoint_lpm: float
     need_lpm: float
     trim: float = 0.0
     load_kw: float | None = None
+    offset_lpm: float = 0.0
     blind: bool = False
     lost: bool = False
-    offset_lpm: float = 0.0
-    short: bool = False
-    dp_kpa: float | None = None
-    slow_kpa: float | None = None
-    source: Source = Source.HELD
-    dead: tuple[float, float] | None = None
-    lag: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """All that the flow control hands from one scan to the next. Begin with ``flow_control.begin``.
+
+    mode, asked     what is asked for, and its value in the mode's unit; None = as tuned
+    command_pct     opening asked of FCV-101
+    short           the valve stands open and the header still cannot give the flow
+    """
+
+    mode: Mode
+    asked: float | None
+    command_pct: float
+    demand: Demand
+    learned: Learned
+    header: Header = Header()
     hunt: Hunt = Hunt()
+    short: bool = False
