@@ -15,7 +15,7 @@ PYTEST      := $(PY) -m pytest
 RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
-.PHONY: help setup demo test unit wire test-long lint types docs docs-check check-config mutation lock system-packages clean
+.PHONY: help setup demo test unit wire test-long lint types docs docs-check check-config mutation bench lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -87,6 +87,10 @@ check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 
 mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
 	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
+
+bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control [QUICK=1] [SEED=n]
+	@if [ "$(PART)" != control ]; then echo "make bench: PART is '$(PART)'; this version has: control"; exit 2; fi
+	@$(PY) -m bench.$(PART) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove what the targets made, .venv too
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

@@ -92,13 +92,16 @@ class _Rack:
 def day_run(day: Day, seed: int, hours: float, reset: bool) -> dict[str, float]:
     """One day of RACKS racks at a constant header pressure difference.
 
+    saved_pct            against every valve open and the design flow: the least that constant flow can cost
+    saved_of_design_pct  against the design flow at the design's header pressure difference, valves set once
     reset   it is lowered as far as the most open valve allows (the coordinator's work, done ideally here)
     """
     configs = [rack_config(f"r{n:02}", RATED_KW) for n in range(RACKS)]
     efficiency = cdu_config(configs, CduMode.CONSTANT_DP).pump_efficiency
     racks = [_Rack(config, load_kw(day, seed * 100 + n, hours)) for n, config in enumerate(configs)]
     header_bar, used_kwh, litres = HEADER_DP_BAR, 0.0, 0.0
-    cdu_kv = RACKS * configs[0].design_flow_lpm / LPM_PER_M3H * math.sqrt(SG / CDU_DROP_BAR)
+    design_lpm = RACKS * configs[0].design_flow_lpm
+    cdu_kv = design_lpm / LPM_PER_M3H * math.sqrt(SG / CDU_DROP_BAR)
     scans = round(hours * 3600.0 / SCAN_S)
     for number in range(scans):
         for rack in racks:
@@ -113,9 +116,11 @@ def day_run(day: Day, seed: int, hours: float, reset: bool) -> dict[str, float]:
                 HEADER_DP_BAR, max(LEAST_HEADER_BAR, header_bar * (1.0 + 0.0002 * (most_open - MOST_OPEN_PCT)))
             )
     open_kwh = open_valves_kw(configs, efficiency) * hours
-    design_l = RACKS * configs[0].design_flow_lpm * hours * 60.0
+    design_kw = shaft_power_kw(design_lpm / LPM_PER_M3H, HEADER_DP_BAR + CDU_DROP_BAR, efficiency)
+    design_l = design_lpm * hours * 60.0
     return {
         "saved_pct": 100.0 * (1.0 - used_kwh / open_kwh),
+        "saved_of_design_pct": 100.0 * (1.0 - used_kwh / (design_kw * hours)),
         "kwh_per_day": used_kwh * 24.0 / hours,
         "constant_flow_kwh_per_day": open_kwh * 24.0 / hours,
         "flow_of_design_pct": 100.0 * litres / design_l,
