@@ -5,7 +5,7 @@ Only what one value alone can get wrong is judged here; ``config_check`` judges 
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from fieldkit import point
 
@@ -20,9 +20,10 @@ LANES: tuple[Lane, ...] = ("fast", "normal", "slow")
 
 
 class Model(point.Model):
-    """Frozen, no unknown keys, no silent conversion, no NaN; what stands under a field is its documentation."""
+    """Frozen, no unknown keys, no silent conversion, no NaN; what stands under a field is its documentation.
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    ``draw_config`` reads it there: pydantic would read this source, at each start of a daemon, for nobody.
+    """
 
 
 class Scan(Model):

@@ -1,7 +1,11 @@
 """The configuration's reference, from the models that read it."""
 
+import ast
+import inspect
+from itertools import pairwise
 from typing import Any
 
+from valvey import config_models
 from valvey.config_draft import in_words
 from valvey.config_models import RackFile
 from valvey.draw_tables import table
@@ -55,7 +59,7 @@ def ladder() -> str:
 
 def _sections(schema: dict[str, Any]) -> str:
     defs = schema.get("$defs", {})
-    out, seen, todo = [], set[str](), [("", schema)]
+    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings()
     while todo:
         name, one = todo.pop(0)
         if name:
@@ -68,12 +72,26 @@ def _sections(schema: dict[str, Any]) -> str:
                 f"`{key}`",
                 _words(kind, defs),
                 _default(key, kind, needed),
-                _sentence(kind.get("description", "")),
+                _sentence(meanings.get((one["title"], key), "")),
             ))
             todo += [(ref, defs[ref]) for ref in refs if ref not in seen and "properties" in defs[ref]]
             seen.update(refs)
         out.append(table(("key", "type", "default", "meaning"), rows))
     return "".join(out)
+
+
+def _meanings() -> dict[tuple[str, str], str]:
+    """Return what stands under each field of the models of ``config_models``, by class and field."""
+    models = [one for one in ast.parse(inspect.getsource(config_models)).body if isinstance(one, ast.ClassDef)]
+    out: dict[tuple[str, str], str] = {}
+    for model in models:
+        for field, under in pairwise(model.body):
+            match field, under:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    out[model.name, name] = text
+                case _:
+                    pass
+    return out
 
 
 def _default(key: str, kind: dict[str, Any], needed: list[str]) -> str:
