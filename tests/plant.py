@@ -229,7 +229,9 @@ def _copy(rack: PaperRack) -> PaperRack:
 def _settled(state: State, for_s: float, changes: dict[str, object]) -> PaperRack:
     if not changes and state in _SETTLED:
         return _copy(_SETTLED[state])
-    rack = starting(state, None, **changes).run(for_s)
+    rack = starting(state, None, **changes).run(1.0)
+    while rack.now_s < 1000.0 + for_s:
+        rack.scan(dt_s=0.5)
     assert rack.state is state, rack.memory
     if not changes:
         _SETTLED[state] = rack
