@@ -10,8 +10,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -65,6 +65,8 @@ class Store:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._more = threading.Condition()
+        self._database: sqlite3.Connection | None = None
+        self._in_use = threading.Lock()
         self._documents: dict[str, tuple[int, bytes]] = {}
         self._records: deque[tuple[int, str, bytes]] = deque()
         self._ticket = 0
@@ -92,7 +94,7 @@ class Store:
             return Loaded(Found.UNREADABLE, detail=self._set_aside)
         query = "SELECT number, digest, body FROM documents WHERE name = ? ORDER BY number DESC"
         try:
-            with _connected(self._path) as database:
+            with self._reading() as database:
                 rows = database.execute(query, (name,)).fetchall()
         except (sqlite3.Error, OSError) as error:
             return Loaded(Found.UNREADABLE, detail=f"{self._path}: {error}")
@@ -106,7 +108,7 @@ class Store:
         """The last ``count`` records of a log, oldest first. Blocks; [] when they cannot be read."""
         query = "SELECT body FROM records WHERE log = ? ORDER BY id DESC LIMIT ?"
         try:
-            with _connected(self._path) as database:
+            with self._reading() as database:
                 return [body for (body,) in database.execute(query, (log, count))][::-1]
         except (sqlite3.Error, OSError):
             return []
@@ -156,8 +158,17 @@ class Store:
             self._more.notify()
             return self._ticket
 
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection, None, None]:
+        """The one connection there may be: the worker's, or one for now."""
+        with self._in_use:
+            if self._database is not None:
+                yield self._database
+            else:
+                with _connected(self._path) as database:
+                    yield database
+
     def _work(self) -> None:
-        database: sqlite3.Connection | None = None
         while True:
             with self._more:
                 while not (self._documents or self._records or self._stop):
@@ -167,13 +178,13 @@ class Store:
                 documents, records, ticket = self._documents, self._records, self._ticket
                 self._documents, self._records = {}, deque()
             try:
-                if database is None:
-                    database = _connect(self._path)
-                self._write(database, documents, records)
+                with self._in_use:
+                    if self._database is None:
+                        self._database = _connect(self._path)
+                    self._write(self._database, documents, records)
             except (sqlite3.Error, OSError) as error:
                 self._tell(f"{self._path}: {error}")
-                _close(database)
-                database = None
+                self._disconnect()
                 again_s = time.monotonic() + _RETRY_S
                 with self._more:
                     self._documents = documents | self._documents
@@ -187,7 +198,12 @@ class Store:
                 with self._more:
                     self._saved = ticket
                     self._waiting_since_s = time.monotonic() if self._documents or self._records else None
-        _close(database)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        with self._in_use:
+            database, self._database = self._database, None
+            _close(database)
 
     def _write(
         self,
@@ -248,8 +264,11 @@ def _digest(name: str, number: int, body: bytes) -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=1.0)
+    database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)  # one at a time, under a lock
     try:
+        # Before WAL is entered: then the index of the log lives in our own memory. Otherwise it is a mapped file, and a
+        # full disk that has no block for one of its pages ends the whole process with SIGBUS.
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.executescript(_SCHEMA)

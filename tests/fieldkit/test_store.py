@@ -116,7 +116,6 @@ async def test_records_keep_their_order_and_their_bound_in_each_log(rig: Rig) ->
 
 async def test_a_disk_that_fails_is_told_once_and_once_when_it_works_again_and_nothing_is_lost(rig: Rig) -> None:
     store = rig.store()
-    await store.saved(store.save_nowait("memory", b"0"), 2.0)
     blocker = sqlite3.connect(rig.path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     started_s = time.monotonic()
@@ -136,6 +135,12 @@ async def test_a_disk_that_fails_is_told_once_and_once_when_it_works_again_and_n
     assert store.load("memory").body == b"99"
     assert store.tail("ids", 1000) == [str(n).encode() for n in range(100)]
     assert store.waiting_s() == pytest.approx(0.0)
+
+
+async def test_no_part_of_it_is_a_mapped_file_that_a_full_disk_could_end_the_process_with(rig: Rig) -> None:
+    store = rig.store()
+    assert await store.saved(store.save_nowait("memory", b"x"), 2.0)
+    assert {one.name for one in rig.path.parent.iterdir()} == {"memory.db", "memory.db-wal"}
 
 
 async def test_a_place_that_cannot_be_written_is_told_and_raises_nothing(rig: Rig, tmp_path: Path) -> None:
