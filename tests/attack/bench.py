@@ -14,6 +14,7 @@ from tests.plant import BOOT, FLOWING_VALUES, commissioned
 from valvey.core import gate
 from valvey.core.adoption import begin
 from valvey.core.chart import FIRST_STEP, OPENING_WORK, Event, State
+from valvey.core.facts import FactKind
 from valvey.core.invariants import (
     PERMIT_OFF_WITHIN_S,
     Passage,
@@ -27,6 +28,7 @@ from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
 from valvey.core.requests import Request
 from valvey.core.step import Setup, setup, step
+from valvey.core.view import View
 
 PERMIT_EXPIRY_S = 8.0
 VALVE_EXPIRY_S = 15.0
@@ -283,3 +285,13 @@ def request(node: Node, called: str, /, *, role: str = "engineer", id: str | Non
     """Ask with the present sequence number."""
     seq = node.memory.state_seq
     return Request(id or f"{called}-{seq}-{node.now_s:.2f}", called, role, "desk", args, "tester", "a test", seq)
+
+
+def view_of(rack: Setup, node: Node) -> View:
+    return View(readings(node, node.now_s), node.memory, rack.limits, node.now_s)
+
+
+def tell(rack: Setup, node: Node, *requests: Request, dt_s: float = 0.05) -> tuple[Node, list[dict[str, Any]]]:
+    """Scan once with ``requests`` and return their answers in the order of the requests."""
+    after, passage = scan(rack, node, requests, dt_s)
+    return after, [dict(fact.fields) for fact in passage.facts(FactKind.ANSWER)]
