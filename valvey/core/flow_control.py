@@ -8,12 +8,14 @@ the measured position, and so cannot wind up. What hunts is calmed (``flow_hunti
 from valvey.core.flow_hunting import watch
 from valvey.core.flow_model import dp_ahead_kpa, observe, opening_for, unsure
 from valvey.core.flow_setpoint import set_point
-from valvey.core.flow_state import Control, Demand, Hunt, Mode, Seen, Tuning
+from valvey.core.flow_state import Control, Demand, Hunt, Mode, Seen, Source, Trouble, Tuning
 
 #: Each time the loop is found hunting, readings weigh so much less, and moves must be so much greater.
 LESS, WIDEN = 0.5, 1.5
 #: A valve that is held because of hunting still opens when the set-point is this much above the flow.
 STARVING = 0.10
+#: What is learned is at its bound from this share of it.
+NEAR = 0.98
 
 
 def begin(command_pct: float, tuning: Tuning, flow_lpm: float | None = None) -> Control:
@@ -43,6 +45,22 @@ def control(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
     if _left_alone(state.command_pct, wanted_pct, demand.setpoint_lpm, hunt, seen, tuning):
         wanted_pct = state.command_pct
     return Control(state.mode, state.asked, wanted_pct, demand, learned, header, hunt, opening is None)
+
+
+def troubles(state: Control, tuning: Tuning) -> frozenset[Trouble]:
+    """Everything about ``state`` that a person should be told."""
+    learned, hunt, demand = state.learned, state.hunt, state.demand
+    factor = max(learned.kv_rest_m3_h / tuning.kv_rest_m3_h, tuning.kv_rest_m3_h / learned.kv_rest_m3_h)
+    found = {
+        Trouble.NO_POWER: demand.blind and not demand.lost,
+        Trouble.NO_NEED: demand.lost,
+        Trouble.NO_HEADER: state.header.source is not Source.HEADER,
+        Trouble.SHORT: state.short,
+        Trouble.BRANCH: factor > NEAR * tuning.kv_bound or abs(learned.bias_pct) > NEAR * tuning.bias_most_pct,
+        Trouble.HUNTING: hunt.events > 0 and not hunt.held,
+        Trouble.HELD: hunt.held,
+    }
+    return frozenset(trouble for trouble, yes in found.items() if yes)
 
 
 def _travel(state: Control, tuning: Tuning, dt_s: float) -> float:

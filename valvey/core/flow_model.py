@@ -33,6 +33,8 @@ WORKED_OUT_S = 2.0
 #: How far ahead a measured pressure difference is looked: dead times and the drive's dead band; and the age of its trend.
 AHEAD_S = 1.5
 TREND_S = 1.0
+#: A pressure difference this near to that of a second ago stands still: four times the noise of its transmitters.
+SHIVER = 0.012
 MISFIT_S = 10.0
 #: The valve stands still when it is no further than this from where it was, percent.
 STILL_PCT = 0.2
@@ -91,10 +93,17 @@ def slewing(command_pct: float, seen: Seen, tuning: Tuning) -> bool:
 
 
 def dp_ahead_kpa(header: Header) -> float | None:
-    """The pressure difference as it will be when the valve gets there: one that moves is taken to go on moving."""
+    """The pressure difference as it will be when the valve gets there.
+
+    One that moves is taken to go on moving; one that only shivers is averaged, because a valve almost open must travel
+    far for little.
+    """
     if header.dp_kpa is None or header.slow_kpa is None:
         return header.dp_kpa
-    return max(0.5 * header.dp_kpa, header.dp_kpa + (header.dp_kpa - header.slow_kpa) * AHEAD_S / TREND_S)
+    trend_kpa = header.dp_kpa - header.slow_kpa
+    if abs(trend_kpa) <= SHIVER * header.slow_kpa:
+        return header.slow_kpa
+    return max(0.5 * header.dp_kpa, header.dp_kpa + trend_kpa * AHEAD_S / TREND_S)
 
 
 def observe(
@@ -148,8 +157,9 @@ def _difference(
     source, flow, position = Source.HELD, 0.0, seen.position_pct
     if seen.rack_kpa is not None and seen.rack_kpa >= LEAST_KPA and learned.kv_rack_m3_h is not None:
         source, flow = Source.RACK, flow_lpm(learned.kv_rack_m3_h, seen.rack_kpa)
-    elif seen.flow_lpm is not None and seen.flow_lpm > 0.0 and header.lag is not None:
-        source, flow, position = Source.METER, seen.flow_lpm, header.lag[0]
+    elif seen.flow_lpm is not None and seen.flow_lpm > 0.0:
+        source, flow = Source.METER, seen.flow_lpm
+        position = position if header.lag is None else header.lag[0]
     if position is None or source is Source.HELD or position - learned.bias_pct < KNEE_PCT:
         return old, Source.HELD, None
     kv = in_series(valve_kv(position - learned.bias_pct, tuning), learned.kv_rest_m3_h)

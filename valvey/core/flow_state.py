@@ -32,6 +32,25 @@ class Source(StrEnum):
     """None of these can be believed: the last one known."""
 
 
+class Trouble(StrEnum):
+    """What a person should be told about the flow control."""
+
+    NO_POWER = "no_power"
+    """The set-point stands on the temperature rise alone."""
+    NO_NEED = "no_need"
+    """Neither power nor temperature rise: the nominal flow is taken."""
+    NO_HEADER = "no_header"
+    """The pressure difference between the headers is worked out or held, not measured."""
+    SHORT = "short"
+    """The valve stands open and the header cannot give the flow."""
+    BRANCH = "branch"
+    """What is learned about the branch is at its bound: a blocked strainer, a wrong valve, a meter or a position that lies."""
+    HUNTING = "hunting"
+    """The loop was found hunting and is calmed."""
+    HELD = "held"
+    """It was found hunting three times: the valve only opens, and only when the flow is short by a tenth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """The control law's numbers. Times in seconds, openings and travel in percent, rates per second.
