@@ -187,6 +187,17 @@ def check_physics(
     raise typer.Exit(check_main(file, json_output=output is Output.JSON))
 
 
+@app.command("validate-plant")
+def validate_plant(
+    file: Annotated[Path, typer.Argument(help="recording of a plant: CSV of offset, topic, payload")],
+    output: AsOutput = Output.TEXT,
+) -> None:
+    """Predict the racks' return temperatures of a recorded plant: fitted on its first half, judged on its second."""
+    from firmware_sim.validate_plant import main as validate_main
+
+    raise typer.Exit(validate_main(file, json_output=output is Output.JSON, tell=typer.echo))
+
+
 @app.command()
 def scenario(
     file: Annotated[Path, typer.Argument(help="scenario (YAML)")],
