@@ -5,7 +5,8 @@ time, and none is asked again while a read is in flight.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from fieldkit.clock import Clock
@@ -22,13 +23,18 @@ class _Tasks:
     def __contains__(self, device: Device) -> bool:
         return device in self._tasks
 
-    def start(self, device: Device, read: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(read)
+    def start(self, device: Device, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(device, read))
         self._tasks[device] = task
-        task.add_done_callback(lambda ended: self._ended(device, ended))
+        task.add_done_callback(self._ended)
 
-    def _ended(self, device: Device, task: asyncio.Task[None]) -> None:
-        del self._tasks[device]
+    async def _run(self, device: Device, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await read()
+        finally:
+            del self._tasks[device]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.bug = self.bug or error
 
@@ -65,7 +71,7 @@ class FastLane:
                 continue
             if device in self._answers:
                 self._awaited.add(device)
-            self._reads.start(device, self._read(device))
+            self._reads.start(device, partial(self._read, device))
 
     async def gather(self, patience_s: float) -> bool:
         """Return when all who can be expected to answer have answered, or after ``patience_s``; True when all did.
@@ -130,7 +136,7 @@ class SpareLanes:
             return
         due_s, (device, lane) = min(due, key=lambda one: one[0])
         self._due_s[device, lane] = max(due_s + self._periods_s[lane], now_s + 0.5 * self._periods_s[lane])
-        self._reads.start(device, _poll(device, lane))
+        self._reads.start(device, partial(_poll, device, lane))
 
     async def close(self) -> None:
         await self._reads.close()

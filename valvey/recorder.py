@@ -6,6 +6,7 @@ time, one a scan, then what follows for 60 s.
 
 from collections import deque
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from fieldkit.errors import Refusal
@@ -35,7 +36,7 @@ class Recorder:
     ) -> None:
         self._journal, self._limits = journal, limits
         self._columns = Columns(tuple(units), tuple(units.values()))
-        parts = max(2, round(BEFORE_S / (fast_s * recording.ROWS_A_PART)))
+        parts = ceil(BEFORE_S / (fast_s * recording.ROWS_A_PART)) + 1  # the newest is not full yet
         self._ring: deque[Part] = deque(maxlen=parts)
         self._name = ""
         self._unwritten: deque[Part] = deque()
