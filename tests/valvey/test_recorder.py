@@ -19,7 +19,6 @@ from valvey.core.requests import Request
 from valvey.recorder import AFTER_S, Recorder
 from valvey.replay import Replayed, lines, replay, text
 
-
 SLOW_S = 0.25
 """Period of tests in which minutes pass."""
 
