@@ -23,7 +23,7 @@ def watch(hunt: Hunt, seen: Seen, setpoint_lpm: float, dt_s: float) -> Hunt:
             hunt, swings_s=_older(hunt.swings_s, dt_s), turns_s=_older(hunt.turns_s, dt_s), quiet_s=hunt.quiet_s + dt_s
         )
     if seen.flow_lpm is not None:
-        hunt = _swing(hunt, seen.flow_lpm / max(setpoint_lpm, 1.0) - 1.0)
+        hunt = _swing(hunt, seen.flow_lpm - setpoint_lpm, SWING * setpoint_lpm)
     if seen.position_pct is not None:
         hunt = _turn(hunt, seen.position_pct)
     if len(hunt.swings_s) >= SWINGS or len(hunt.turns_s) >= TURNS:
@@ -42,8 +42,8 @@ def _older(ages_s: tuple[float, ...], dt_s: float) -> tuple[float, ...]:
     return tuple(age_s + dt_s for age_s in ages_s if age_s + dt_s <= WINDOW_S)
 
 
-def _swing(hunt: Hunt, off: float) -> Hunt:
-    side = 1 if off > SWING else -1 if off < -SWING else 0
+def _swing(hunt: Hunt, off_lpm: float, most_lpm: float) -> Hunt:
+    side = 1 if off_lpm > most_lpm else -1 if off_lpm < -most_lpm else 0
     if side in {0, hunt.side}:
         return hunt
     ages_s = hunt.swings_s if hunt.side == 0 else (*hunt.swings_s, 0.0)

@@ -55,11 +55,11 @@ def valve_kv(position_pct: float, tuning: Tuning) -> float:
 
 
 def opening_pct(kv_m3_h: float, tuning: Tuning) -> float:
-    """Opening at which FCV-101 has this Kv; 0 and 100 at its ends."""
+    """Opening at which FCV-101 has this Kv; above 100 for more than it has wide open."""
     knee = valve_kv(KNEE_PCT, tuning)
     if kv_m3_h < knee:
         return KNEE_PCT * max(kv_m3_h, 0.0) / knee
-    return min(100.0, 100.0 * (1.0 + log(kv_m3_h / tuning.kvs_m3_h) / log(tuning.rangeability)))
+    return 100.0 * (1.0 + log(kv_m3_h / tuning.kvs_m3_h) / log(tuning.rangeability))
 
 
 def in_series(valve: float, rest: float) -> float:

@@ -16,15 +16,12 @@ HASTE = 3.0
 
 def bounds(mode: Mode, tuning: Tuning) -> tuple[float, float]:
     """Least and greatest value that may be asked for in ``mode``, in its unit."""
-    match mode:
-        case Mode.POSITION:
-            return tuning.least_pct, 100.0
-        case Mode.FLOW:
-            return tuning.low_lpm, tuning.high_lpm
-        case Mode.DELTA_T:
-            return 0.5 * tuning.delta_k, 2.0 * tuning.delta_k
-        case Mode.POWER_LIMITED:
-            return 0.0, tuning.high_lpm / lpm_per_kw(tuning.delta_k, tuning)
+    return {
+        Mode.POSITION: (tuning.least_pct, 100.0),
+        Mode.FLOW: (tuning.low_lpm, tuning.high_lpm),
+        Mode.DELTA_T: (0.5 * tuning.delta_k, 2.0 * tuning.delta_k),
+        Mode.POWER_LIMITED: (0.0, tuning.high_lpm / lpm_per_kw(tuning.delta_k, tuning)),
+    }[mode]
 
 
 def ask(state: Control, mode: Mode, value: float | None, tuning: Tuning) -> Control:
