@@ -78,10 +78,6 @@ def _proven_shut(view: View) -> bool:
     return view.shut_proven() and view.flow_stopped()
 
 
-def _never(_view: View) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class StepRow:
     """One step.
