@@ -100,7 +100,7 @@ class Desk:
         self._memory, self._told_key = memory, _state_key(memory)
         self._telemetry_s, self._now_s = telemetry_s, now_s
         self._waiting: deque[_Waiting] = deque()
-        self._snapshot_s = float("-inf")
+        self._snapshot_s = self._looked_s = float("-inf")
         self._shown: dict[str, tuple[Quality, float | None]] = {}
         self._telemetry_seq = 0
         self._look_again: asyncio.TimerHandle | None = None
@@ -191,10 +191,12 @@ class Desk:
 
     def _look(self, now_s: float) -> None:
         """Send a snapshot when it is due, or soon after a contact or a quality has changed."""
-        since_s = now_s - self._snapshot_s
-        if since_s < self._telemetry_s and (since_s < SOONEST_S or not self._changed()):
+        due = now_s - self._snapshot_s >= self._telemetry_s
+        if not due and now_s - self._looked_s < SOONEST_S:
             return
-        self._changed()
+        self._looked_s = now_s
+        if not (self._changed() or due):
+            return
         self._snapshot_s = now_s
         self._telemetry_seq += 1
         self.counters.snapshots += 1

@@ -114,8 +114,7 @@ class Guard:
         """Scan for ever. Raises what ``step`` or ``gate`` raise."""
         due_s = self._clock.now_s()
         while True:
-            delay_s = due_s - self._clock.now_s()
-            await asyncio.sleep(max(0.0, delay_s))
+            await self._clock.sleep_until(due_s)
             late_s = self._clock.now_s() - due_s
             self.counters.late_s = late_s
             self.counters.worst_late_s = max(self.counters.worst_late_s, late_s)

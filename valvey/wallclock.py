@@ -1,5 +1,6 @@
 """Boot time for the logic, wall time for people, and whether the wall clock may be believed."""
 
+import asyncio
 import ctypes
 import time
 from pathlib import Path
@@ -23,6 +24,10 @@ class BootClock(RealClock):
 
     def boot_s(self) -> float:
         return self.now_s()
+
+    async def sleep_until(self, due_s: float) -> None:
+        """Return about ``due_s``: a loop's timer may end a millisecond early, and a scan does not spin for that."""
+        await asyncio.sleep(max(0.0, due_s - self.now_s()) / self.speed)
 
 
 class WallClock:
