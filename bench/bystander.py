@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -68,6 +68,16 @@ class Bystander:
     def events(self, rack: str, since: int = 0) -> list[dict[str, Any]]:
         return [one.body for one in self.all(rack, Kind.EVENT, since) if one.body is not None]
 
+    def await_back(self, rack: str, since: int, within_s: float = 10.0) -> dict[str, Any]:
+        """Wait until the rack's daemon says after the ``since``-th message that it is online; return its state then."""
+
+        def back() -> dict[str, Any]:
+            said = [one.body["status"] for one in self.all(rack, Kind.AVAILABILITY, since) if one.body is not None]
+            states = self.all(rack, Kind.STATE, since)
+            return (states[-1].body or {}) if said and said[-1] == "online" and states else {}
+
+        return dict(self.wait(back, within_s, f"{rack}: not back on the bus"))
+
     def wait(self, sought: Callable[[], Any], within_s: float, failure: str) -> Any:
         """Wait until ``sought`` returns something true, and return that. Raises TimeoutError with ``failure``."""
         until_s = time.monotonic() + within_s
@@ -103,7 +113,7 @@ class Bystander:
         request_id: str | None = None,
         expect_seq: int | None = None,
         within_s: float = 5.0,
-        **args: Any,
+        args: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Ask, and return the answer (accepted or refused). Raises TimeoutError."""
         ident, since = request_id or str(uuid.uuid4()), len(self.heard)
@@ -111,7 +121,7 @@ class Bystander:
             "v": 1,
             "id": ident,
             "request": name,
-            "args": args,
+            "args": dict(args or {}),
             "why": why,
             "expect_seq": self.state(rack).get("state_seq") if expect_seq is None else expect_seq,
         }

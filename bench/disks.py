@@ -48,18 +48,6 @@ def loop_disk(folder: Path) -> Generator[Path, None, None]:
 
 
 @contextmanager
-def small_disk(folder: Path, size_kb: int) -> Generator[Path, None, None]:
-    """A tmpfs of this size; yields where it is mounted. Raises CalledProcessError."""
-    where = folder / "small-disk"
-    where.mkdir(parents=True, exist_ok=True)
-    _run("mount", "-t", "tmpfs", "-o", f"size={size_kb}k", "tmpfs", str(where))
-    try:
-        yield where
-    finally:
-        _run("umount", str(where))
-
-
-@contextmanager
 def stalled(where: Path) -> Generator[None, None, None]:
     """Let every write to the disk mounted at ``where`` wait, as a disk does that retries for minutes."""
     _run("fsfreeze", "-f", str(where))

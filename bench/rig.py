@@ -125,7 +125,7 @@ class Rig:
 
     def true(self, rack: str) -> dict[str, Any]:
         """What is true of a rack now."""
-        return dict(self.ask("snapshot")["racks"][rack])
+        return dict(self.ask("snapshot")["racks"][rack]["true"])
 
     # -- the Valveys ------------------------------------------------------------------------------------------------
 

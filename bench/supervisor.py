@@ -151,7 +151,7 @@ class Service:
         return f"@racky-rig-{os.getpid()}-{id(self)}-{guard.name}"
 
     def _spawn(self, guard: Guard) -> None:
-        environment = {**bytecode(CACHE), "NOTIFY_SOCKET": self._address(guard)}
+        environment = {**bytecode(CACHE), "NOTIFY_SOCKET": self._address(guard), "PYTHONFAULTHANDLER": "1"}
         with (self._logs / f"valvey-{guard.name}.log").open("ab") as log:
             guard.lives.append(Life(time.monotonic()))
             guard.process = subprocess.Popen(
