@@ -163,7 +163,7 @@ def arguments(name: str, given: list[str]) -> dict[str, Any]:
                 EXIT.USAGE,
             )
         if list in arg.types:
-            out[key] = json.loads(value) if value.startswith("[") else [part for part in value.split(",") if part]
+            out[key] = _list(key, value)
         elif bool in arg.types:
             if value not in {"true", "false"}:
                 fail(f"--arg {text}: true or false", EXIT.USAGE)
@@ -176,6 +176,18 @@ def arguments(name: str, given: list[str]) -> dict[str, Any]:
             except ValueError:
                 fail(f"--arg {text}: a number", EXIT.USAGE)
     return out
+
+
+def _list(key: str, value: str) -> list[Any]:
+    if not value.startswith("["):
+        return [part for part in value.split(",") if part]
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, list):
+        fail(f"--arg {key}={value}: a JSON list, or names with commas between them", EXIT.USAGE)
+    return found
 
 
 def _ask(
