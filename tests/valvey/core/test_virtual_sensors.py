@@ -1,0 +1,237 @@
+"""The virtual sensors together: what is seen, what is concluded, which alarms are named, and SIF-11's two symptoms."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from pydantic import TypeAdapter
+
+from tests.plant import PaperRack
+from valvey.core.memory import Bypass, Inventory
+from valvey.core.sensing import gross_imbalance, imbalance_lpm, seen, symptoms
+from valvey.core.verdict import Verdict
+from valvey.core.view import View
+from valvey.core.virtual_sensors import Seen, VirtualSensors, conditions, observe, relearn
+
+FLOWING = Seen(
+    rating_kw=132.0,
+    nominal_lpm=198.0,
+    valves_open=True,
+    shut_101=False,
+    shut_102=False,
+    supply_lpm=198.0,
+    return_lpm=198.0,
+    supply_c=40.0,
+    returns_c=(49.8, 49.8, 49.8),
+    supply_kpa=310.0,
+    return_kpa=216.0,
+    load_kw=130.0,
+    position_pct=60.0,
+    level_pct=80.0,
+    dew_c=14.0,
+    values={"TT-102A": 49.8, "ET-101": 130.0},
+    milliamp={"PT-101": 12.0},
+)
+SHUT = replace(
+    FLOWING, valves_open=False, shut_101=True, shut_102=True, full=True, supply_lpm=0.0, return_lpm=0.0, load_kw=0.0
+)
+
+
+def run(state: VirtualSensors, one: Seen, for_s: float, dt_s: float = 1.0) -> VirtualSensors:
+    for _ in range(round(for_s / dt_s)):
+        state = observe(state, one, dt_s)
+    return state
+
+
+@pytest.fixture(scope="module")
+def settled() -> VirtualSensors:
+    """An hour and a quarter of even work."""
+    return run(VirtualSensors(), FLOWING, 4500)
+
+
+def test_a_healthy_rack_raises_nothing(settled: VirtualSensors) -> None:
+    assert conditions(settled) == ()
+
+
+def test_scans_of_any_length_make_the_same_seconds(settled: VirtualSensors) -> None:
+    leak = replace(FLOWING, return_lpm=196.0)
+    fine, coarse = run(settled, leak, 30, 0.05), run(settled, leak, 30)
+    assert conditions(fine) == conditions(coarse) == ("mass-balance",)
+    assert fine.balance.excess_lpm == pytest.approx(coarse.balance.excess_lpm)
+
+
+@pytest.mark.parametrize(
+    ("change", "for_s", "told"),
+    [
+        ({"return_lpm": 195.0}, 30, "mass-balance"),
+        ({"return_lpm": 202.0}, 30, "meters-apart"),
+        ({"supply_lpm": None}, 600, "mass-balance-blind"),
+        ({"load_kw": None}, 600, "mass-balance-blind"),
+        ({"load_kw": 127.0, "returns_c": (46.0, 46.0, 46.0)}, 400, "heat-balance"),
+        ({"supply_kpa": 350.0}, 2000, "fouling"),
+        ({"supply_kpa": 280.0}, 2000, "bypass-flow"),
+        ({"dew_c": 38.5}, 1, "dew-margin"),
+        ({"shut_101": True}, 10, "valve-passing-xv-101"),
+        ({"shut_102": True}, 10, "valve-passing-xv-102"),
+        ({"returns_c": (49.8, None, 52.0)}, 30, "returns-apart"),
+        ({"returns_c": (49.8, 49.8, 52.0)}, 30, "off-tt-102c"),
+        ({"values": {"TT-102A": 49.8, "ET-101": 60.0}}, 120, "stuck-tt-102a"),
+        ({"milliamp": {"PT-101": 3.5}}, 4, "current-pt-101"),
+    ],
+)
+def test_each_condition_is_named_once_it_has_lasted(
+    settled: VirtualSensors, change: dict[str, object], for_s: int, told: str
+) -> None:
+    worse = replace(FLOWING, **change)  # type: ignore[arg-type]
+    assert told not in conditions(settled)
+    state = run(settled, worse, for_s)
+    assert told in conditions(state)
+
+
+def test_a_shut_rack_that_loses_pressure_is_named(settled: VirtualSensors) -> None:
+    state = run(settled, SHUT, 61)
+    assert conditions(state) == ()
+    assert conditions(run(state, replace(SHUT, supply_kpa=250.0), 1)) == ("pressure-decay",)
+
+
+def test_a_rack_of_unknown_margin_and_temperatures_is_not_alarmed_for_it() -> None:
+    blind = Seen(132.0, 198.0, shut_101=True, shut_102=True, full=True)
+    assert conditions(run(VirtualSensors(), blind, 1000)) == ()
+
+
+def test_shutting_the_valves_ends_the_balances_alarms(settled: VirtualSensors) -> None:
+    leaking = run(settled, replace(FLOWING, return_lpm=195.0), 30)
+    assert conditions(run(leaking, SHUT, 1)) == ()
+
+
+def test_a_scan_of_more_than_a_second_is_not_judged(settled: VirtualSensors) -> None:
+    assert observe(settled, FLOWING, 2.0).balance.settled_s == 0.0
+
+
+def test_learning_anew_forgets_zero_and_resistance_only(settled: VirtualSensors) -> None:
+    fresh = relearn(settled)
+    assert (fresh.balance.learned_s, fresh.resistance.learned_s) == (0.0, 0.0)
+    assert fresh.motion == settled.motion
+
+
+def test_the_state_survives_being_written_down(settled: VirtualSensors) -> None:
+    adapter = TypeAdapter(VirtualSensors)
+    text = json.dumps(adapter.dump_python(settled, mode="json"), allow_nan=False)
+    assert adapter.validate_json(text) == settled
+
+
+# -- SIF-11 ------------------------------------------------------------------------------------------------------------
+
+
+def view_of(rack: PaperRack) -> View:
+    return View(rack.readings(), rack.memory, rack.limits, rack.now_s)
+
+
+def looked(rack: PaperRack, state: VirtualSensors, for_s: float = 15.0) -> VirtualSensors:
+    for _ in range(round(for_s)):
+        state = observe(state, seen(view_of(rack)), 1.0)
+    return state
+
+
+def burst(rack: PaperRack, **values: float | None) -> None:
+    rack.values.update({"FT-101": 220.0, "FT-102": 170.0})
+    rack.values.update({name.replace("_", "-"): value for name, value in values.items()})
+
+
+@pytest.fixture
+def eyes(rack: PaperRack) -> VirtualSensors:
+    rack.values.update({"LT-201": 80.0})
+    return looked(rack, VirtualSensors())
+
+
+@pytest.mark.parametrize(
+    ("values", "symptom"),
+    [
+        ({"LDT_101": 1.0}, "LDT-101"),
+        ({"LDT_103": 1.0}, "LDT-103"),
+        ({"PT_102": 210.0}, "PT-102"),
+        ({"LT_201": 79.0}, "LT-201"),
+        ({"PT_101": 310.0, "PT_102": 215.8}, "dP-flow"),
+    ],
+)
+def test_gross_imbalance_with_a_second_symptom_is_a_demand(
+    rack: PaperRack, eyes: VirtualSensors, values: dict[str, float], symptom: str
+) -> None:
+    burst(rack, **{"PT_101": 215.8, **values})
+    eyes = looked(rack, eyes, 8.0)
+    judgement = gross_imbalance(view_of(rack), eyes)
+    assert symptoms(view_of(rack), eyes) == (symptom,)
+    assert judgement.verdict is Verdict.DEMAND
+    assert judgement.value is not None
+    assert judgement.value > 50.0  # more than the readings say: the return is warmer
+    assert judgement.limit == 30.0
+
+
+@pytest.mark.parametrize("supply_kpa", [332.0, 286.0])
+def test_a_single_wrong_meter_is_no_demand(rack: PaperRack, eyes: VirtualSensors, supply_kpa: float) -> None:
+    burst(rack, PT_101=supply_kpa)  # the flow by dP stands with one of the two meters
+    eyes = looked(rack, eyes)
+    assert symptoms(view_of(rack), eyes) == ()
+    assert gross_imbalance(view_of(rack), eyes).verdict is Verdict.HEALTHY
+
+
+def test_a_difference_within_tolerance_is_healthy_whatever_is_wet(rack: PaperRack, eyes: VirtualSensors) -> None:
+    rack.values.update({"FT-101": 198.0, "FT-102": 175.0, "LDT-101": 1.0})
+    assert gross_imbalance(view_of(rack), looked(rack, eyes)).verdict is Verdict.HEALTHY
+
+
+def test_while_the_flow_changes_or_the_valve_slews_a_hold_is_kept_and_nothing_begins(
+    rack: PaperRack, eyes: VirtualSensors
+) -> None:
+    burst(rack, LDT_101=1.0)
+    judgement = gross_imbalance(view_of(rack), looked(rack, eyes, 1.0))
+    assert (judgement.verdict, judgement.blind) == (Verdict.UNKNOWN, False)
+    rack.values["ZT-101"] = 20.0
+    assert gross_imbalance(view_of(rack), looked(rack, eyes, 3.0)).verdict is Verdict.UNKNOWN
+
+
+def test_valves_that_are_not_proven_open_disarm_it(rack: PaperRack, eyes: VirtualSensors) -> None:
+    burst(rack, LDT_101=1.0, ZSO_101=0.0)
+    assert gross_imbalance(view_of(rack), eyes).verdict is Verdict.NOT_ARMED
+
+
+@pytest.mark.parametrize("tag", ["FT-101", "FT-102"])
+def test_without_a_meter_it_is_blind(rack: PaperRack, eyes: VirtualSensors, tag: str) -> None:
+    burst(rack, LDT_101=1.0)
+    rack.values[tag] = None
+    judgement = gross_imbalance(view_of(rack), eyes)
+    assert (judgement.verdict, judgement.blind) == (Verdict.UNKNOWN, True)
+    assert symptoms(view_of(rack), eyes) == ("LDT-101",)
+
+
+def test_a_bypassed_detector_is_no_symptom(rack: PaperRack, eyes: VirtualSensors) -> None:
+    burst(rack, LDT_101=1.0, PT_101=None)
+    bypass = Bypass("LDT-101", "ann", "splashing", rack.now_s, rack.now_s + 60.0)
+    view = replace(view_of(rack), memory=replace(rack.memory, bypasses=(bypass,)))
+    assert symptoms(view, eyes) == ()
+
+
+def test_without_temperatures_the_difference_is_taken_as_it_is(rack: PaperRack, eyes: VirtualSensors) -> None:
+    burst(rack, TT_101=None)
+    assert imbalance_lpm(view_of(rack), eyes) == 50.0
+    rack.values["TT-101"] = 40.0
+    assert imbalance_lpm(view_of(rack), VirtualSensors()) == 50.0
+    rack.values["FT-102"] = None
+    assert imbalance_lpm(view_of(rack), eyes) is None
+
+
+def test_the_learned_resistance_gives_the_flow_by_dp(rack: PaperRack) -> None:
+    rack.values.update({"PT-101": 260.0, "PT-102": 215.0})  # a rack of less resistance than its data sheet
+    eyes = looked(rack, VirtualSensors(), 600.0)
+    burst(rack)
+    assert symptoms(view_of(rack), looked(rack, eyes, 5.0)) == ("dP-flow",)
+
+
+def test_the_eyes_take_the_rooms_dew_point_or_a_floor_and_the_feeder_for_the_busbar(shut_rack: PaperRack) -> None:
+    one = seen(view_of(shut_rack))
+    assert (one.dew_c, one.load_kw, one.valves_open, one.shut_101) == (18.0, 0.0, False, True)
+    assert one.full is (shut_rack.memory.inventory is Inventory.FULL)
+    shut_rack.values.update({"TT-110": 27.0, "MT-110": 45.0, "ET-101": None, "JT-101": 3.0})
+    one = seen(view_of(shut_rack))
+    assert one.dew_c == pytest.approx(14.05, abs=0.05)
+    assert one.load_kw == 3.0
