@@ -47,6 +47,15 @@ def test_a_demand_is_due_when_its_hold_is_over_and_not_before() -> None:
     assert due.held_s == pytest.approx(1.0)
 
 
+def test_a_microsecond_of_rounding_does_not_cost_a_scan() -> None:
+    """The sum of many scan periods may fall short of the hold by that much, and no more."""
+    for short_s, is_due in ((1e-6, True), (2e-6, False)):
+        memory = replace(commissioned(), timers={"ROW": Timer(D, 1.0 - short_s, 5.0 - short_s, blind=True)})
+        view = View(READINGS, memory, limits(), NOW_S)
+        assert bool(judge_all(view, (row(says(D)),), 0.0).due) is is_due
+        assert bool(judge_all(view, (row(says(U, blind=True)),), 0.0).blind) is is_due
+
+
 def test_a_hold_that_is_over_is_due_only_while_the_demand_is_seen() -> None:
     assert judge_one(row(says(U)), Timer(D, 9.0)).due == ()
     assert judge_one(row(says(H)), Timer(D, 9.0)).due == ()

@@ -45,7 +45,7 @@ def test_no_votes_at_all_are_unknown() -> None:
 
 def test_a_function_that_is_not_armed_has_no_evidence_and_is_not_blind() -> None:
     assert NOT_ARMED == (Verdict.NOT_ARMED, "", None, None, 0.0, False, None)
-    assert QUIET == Timer(H, 0.0, 0.0, blind=False)
+    assert (QUIET.verdict, QUIET.demand_s, QUIET.blind_s, QUIET.blind) == (H, 0.0, 0.0, False)
 
 
 def say(verdict: Verdict, *, blind: bool = False) -> Judgement:
