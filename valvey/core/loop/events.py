@@ -29,13 +29,19 @@ def wet_racks(view: LoopView) -> tuple[str, ...]:
     return tuple(name for name in view.limits.racks if any(view.point(name, tag) for tag in WET))
 
 
-def falling(view: LoopView) -> str | None:
-    """What has fallen over the time of the watch: level or static pressure; None when nothing, or not watched so long."""
-    samples, limits = view.memory.samples, view.limits
-    old = [one for one in samples if view.now_s - one.at_s >= limits.watch_s]
+def falling(view: LoopView, since_s: float = float("-inf"), over_s: float | None = None) -> str | None:
+    """What has fallen, level or static pressure, over the watch or since ``since_s``; None when nothing has.
+
+    over_s  how long must have been watched; the whole watch when None
+    """
+    limits = view.limits
+    over_s = limits.watch_s if over_s is None else over_s
+    samples = [one for one in view.memory.samples if one.at_s >= since_s]
+    old = [one for one in samples if view.now_s - one.at_s >= over_s]
     if not old:
         return None
-    first, last = old[-1], samples[-1]
+    whole = [one for one in old if view.now_s - one.at_s >= limits.watch_s]
+    first, last = (whole or old[:1])[-1], samples[-1]
     if first.level_pct is not None and last.level_pct is not None:
         lost = first.level_pct - last.level_pct
         if lost >= limits.level_fall_pct:
@@ -67,14 +73,18 @@ def _not_proven(view: LoopView) -> Found | None:
 
 
 def _upstream(view: LoopView) -> Found | None:
-    """A leaking rack is proven shut for the whole watch, and liquid is still being lost: the hole is elsewhere."""
-    waited = tuple(
-        name for name, since_s in view.memory.isolated_s.items() if view.now_s - since_s >= view.limits.watch_s
-    )
-    fell = falling(view) if waited else None
+    """A leaking rack has been proven shut for the whole watch, and in its second half liquid was still being lost.
+
+    In the first half make-up may still bring the pressure back up.
+    """
+    watch_s = view.limits.watch_s
+    waited = {name: since_s for name, since_s in view.memory.isolated_s.items() if view.now_s - since_s >= watch_s}
+    if not waited:
+        return None
+    fell = falling(view, max(waited.values()) + 0.5 * watch_s, 0.5 * watch_s - SAMPLE_S)
     if fell is None:
         return None
-    return Found(f"{fell}, although {', '.join(waited)} is proven shut: a leak before its valves", waited)
+    return Found(f"{fell}, although {', '.join(waited)} is proven shut: a leak before its valves", tuple(waited))
 
 
 @dataclass(frozen=True, slots=True)

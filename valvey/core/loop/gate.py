@@ -6,6 +6,7 @@ where it stands now. The mode, the pumps' start and stop, and all else never pas
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from valvey.core.loop.limits import Bounds, Mode
 
@@ -41,10 +42,10 @@ class CduEvidence:
 def admit(point: str, value: float, bounds: Mapping[Mode, Bounds], cdu: CduEvidence) -> bool:
     """Whether one write may leave."""
     mode = ALLOWED.get(point)
-    if mode is None or mode is not cdu.mode or cdu.present is None or not (cdu.armed and cdu.alone):
+    if mode is None or mode is not cdu.mode or cdu.present is None or not isfinite(cdu.present):
         return False
     bound = bounds.get(mode)
-    if bound is None or not max(bound.low, FLOORS[mode]) <= value <= bound.high:
+    if not (cdu.armed and cdu.alone) or bound is None or not max(bound.low, FLOORS[mode]) <= value <= bound.high:
         return False
     return abs(value - cdu.present) <= STEP_FRACTION * max(abs(cdu.present), FLOORS[mode])
 

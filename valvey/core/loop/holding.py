@@ -46,7 +46,7 @@ def look(view: LoopView, dt_s: float) -> tuple[LoopMemory, float | None, list[Lo
             memory = replace(memory, home=_home(view, hold, moving))
             facts.append(LoopFact(K.HOLD, view.now_s, {"racks": sorted(moving), "mode": hold.mode, "at": hold.anchor}))
     if hold is None:
-        return replace(memory, hold=None), _homeward(replace(view, memory=memory), dt_s), facts
+        return replace(memory, hold=None), _homeward(replace(view, memory=memory)), facts
     hold, wanted = follow(view, hold, moving, dt_s)
     if hold.quiet_s is not None and view.now_s - hold.quiet_s >= view.limits.settle_s:
         facts.append(_released(view, hold, "the work is done"))
@@ -126,18 +126,14 @@ def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> t
         miss = log(target / dp_kpa)
         step = (1.0 - exp(-dt_s / view.limits.respond_s)) * miss
         hold = replace(hold, fast=min(max(hold.fast + step, -MOST_FAST), MOST_FAST))
-    match hold.mode:
-        case Mode.CONSTANT_DP:
-            wanted = hold.anchor * (1.0 + hold.slow) + (0.0 if view.limits.dp_remote else loss)
-        case Mode.CONSTANT_FLOW:
-            wanted = (hold.anchor + after - before) * sqrt(target / hold.dp_kpa) * exp(0.5 * hold.fast)
-        case Mode.FIXED_SPEED:
-            droop = memory.droop or 0.0
-            wanted = (
-                hold.anchor
-                * sqrt((target + droop * after**2) / (hold.dp_kpa + droop * before**2))
-                * exp(0.5 * hold.fast)
-            )
+    if hold.mode is Mode.CONSTANT_DP:
+        wanted = hold.anchor * (1.0 + hold.slow) + (0.0 if view.limits.dp_remote else loss)
+    elif hold.mode is Mode.CONSTANT_FLOW:
+        wanted = (hold.anchor + after - before) * sqrt(target / hold.dp_kpa) * exp(0.5 * hold.fast)
+    else:
+        droop = memory.droop or 0.0
+        needed, had = target + droop * after**2, hold.dp_kpa + droop * before**2
+        wanted = hold.anchor * sqrt(needed / had) * exp(0.5 * hold.fast)
     return hold, wanted
 
 
@@ -184,20 +180,17 @@ def _released(view: LoopView, hold: Hold, why: str) -> LoopFact:
     return LoopFact(K.RELEASED, view.now_s, fields)
 
 
-def _homeward(view: LoopView, dt_s: float) -> float | None:
-    """Once every rack is back: the way home of a set-point that corrections have moved, slowly."""
-    home, present = view.memory.home, view.set_point()
+def _homeward(view: LoopView) -> float | None:
+    """Once every rack is back: the next small step home of a set-point that corrections have moved, seldom."""
+    home, present, written = view.memory.home, view.set_point(), view.memory.written
     if home is None or present is None or home.mode is not view.mode() or _in_service(view) != home.racks:
         return None
-    written = view.memory.written
-    base = written.value if written is not None and written.mode is home.mode else present
-    step = view.limits.home_pct_per_min / 100.0 * home.set_point * dt_s / 60.0
-    miss = home.set_point - base
-    return (
-        home.set_point
-        if abs(miss) <= max(step, DEADBAND * abs(home.set_point))
-        else base + (step if miss > 0 else -step)
-    )
+    step = 1.05 * DEADBAND * max(abs(present), FLOORS[home.mode])
+    wait_s = 60.0 * 105.0 * DEADBAND / view.limits.home_pct_per_min
+    miss = home.set_point - present
+    if abs(miss) < step or (written is not None and view.now_s - written.at_s < wait_s):
+        return None
+    return present + (step if miss > 0.0 else -step)
 
 
 def _noticed(view: LoopView) -> tuple[LoopMemory, list[LoopFact]]:

@@ -91,13 +91,11 @@ class Circuit:
 
     def stretch(self, total: float) -> float:
         """A number that every branch's flow is proportional to, given the sum of the conductances."""
-        match self.mode:
-            case Mode.FIXED_SPEED:
-                return 1.0 / sqrt(1.0 + (self.droop + self.header) * total**2)
-            case Mode.CONSTANT_DP:
-                return 1.0 if self.dp_remote else 1.0 / sqrt(1.0 + self.header * total**2)
-            case Mode.CONSTANT_FLOW:
-                return 1.0 / total if total > 0.0 else 0.0
+        if self.mode is Mode.CONSTANT_FLOW:
+            return 1.0 / total if total > 0.0 else 0.0
+        if self.mode is Mode.FIXED_SPEED:
+            return 1.0 / sqrt(1.0 + (self.droop + self.header) * total**2)
+        return 1.0 if self.dp_remote else 1.0 / sqrt(1.0 + self.header * total**2)
 
     def change_pct(self, rack: str, conductance: float) -> float:
         """How the flow of every other branch changes when ``rack``'s becomes ``conductance``, left to the CDU."""

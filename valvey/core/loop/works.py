@@ -119,11 +119,21 @@ def pressure_kept(view: LoopView, rack: str, _work: str) -> tuple[str, str, str]
 
 
 def neighbours_kept(view: LoopView, rack: str, work: str) -> tuple[str, str, str] | None:
-    pct, most = plan.neighbours_pct(view, work, rack), view.limits.neighbour_loss_pct
-    if pct is None or pct < -most:
-        shown = "is not known" if pct is None else f"is {-pct:.1f} %"
-        return "neighbours", f"what the neighbours would lose {shown}", f"at most {most:.1f} %"
-    return None
+    """What the CDU alone would do to the neighbours counts only where its set-point cannot be moved to prevent it."""
+    found, most = plan.predict(view, work, rack), view.limits.neighbour_loss_pct
+    if found.neighbours_pct is not None and (found.neighbours_pct >= -most or _can_move(view, found)):
+        return None
+    shown = "is not known" if found.neighbours_pct is None else f"is {-found.neighbours_pct:.1f} %"
+    allow = f"at most {most:.1f} %, or an armed coordinator with room for its set-point"
+    return "neighbours", f"what the neighbours would lose {shown}", allow
+
+
+def _can_move(view: LoopView, found: plan.Plan) -> bool:
+    mode = view.mode()
+    bounds = None if mode is None else view.limits.bounds.get(mode)
+    if bounds is None or found.moved_to is None or not view.limits.armed:
+        return False
+    return bounds.low <= found.moved_to <= bounds.high
 
 
 def enough_flow(view: LoopView, rack: str, work: str) -> tuple[str, str, str] | None:

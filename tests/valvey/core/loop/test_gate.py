@@ -1,0 +1,73 @@
+"""The last door before the CDU: three set-points, each in its own mode, within bounds, in small steps. Nothing else, ever."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.valvey.core.loop.paper import limits
+from valvey.core.loop.gate import ALLOWED, FLOORS, POINTS, STEP_FRACTION, CduEvidence, admit, pass_through
+from valvey.core.loop.limits import Bounds, Mode
+
+BOUNDS = limits().bounds
+PRESENT = {"speed_sp": 85.0, "dp_sp": 210.0, "flow_sp": 800.0}
+
+
+def cdu(mode: Mode | None, present: float | None, *, armed: bool = True, alone: bool = True) -> CduEvidence:
+    return CduEvidence(mode, present, armed, alone)
+
+
+@pytest.mark.parametrize(("point", "mode"), ALLOWED.items())
+def test_a_set_point_passes_in_its_own_mode_only(point: str, mode: Mode) -> None:
+    value = PRESENT[point]
+    assert admit(point, value, BOUNDS, cdu(mode, value))
+    for other in set(Mode) - {mode}:
+        assert not admit(point, value, BOUNDS, cdu(other, value))
+    assert not admit(point, value, BOUNDS, cdu(None, value))
+    assert not admit(point, value, BOUNDS, cdu(mode, None))
+    assert not admit(point, value, BOUNDS, cdu(mode, value, armed=False))
+    assert not admit(point, value, BOUNDS, cdu(mode, value, alone=False))
+    assert not admit(point, value, {}, cdu(mode, value))
+
+
+@pytest.mark.parametrize(("point", "mode"), ALLOWED.items())
+def test_bounds_are_hard_to_the_last_bit(point: str, mode: Mode) -> None:
+    bound = BOUNDS[mode]
+    for edge, beyond in ((bound.low, bound.low - 1e-6), (bound.high, bound.high + 1e-6)):
+        assert admit(point, edge, BOUNDS, cdu(mode, edge))
+        assert not admit(point, beyond, BOUNDS, cdu(mode, edge))
+
+
+@pytest.mark.parametrize(("point", "mode"), ALLOWED.items())
+def test_no_bound_of_a_site_reaches_down_to_a_stop(point: str, mode: Mode) -> None:
+    wide = dict.fromkeys(Mode, Bounds(0.0, 1e9))
+    assert not admit(point, FLOORS[mode] - 0.1, wide, cdu(mode, FLOORS[mode]))
+    assert not admit(point, 0.0, wide, cdu(mode, 0.0))
+    assert admit(point, FLOORS[mode], wide, cdu(mode, FLOORS[mode]))
+
+
+def test_a_large_step_does_not_pass() -> None:
+    most = STEP_FRACTION * 800.0
+    assert admit("flow_sp", 800.0 - most, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
+    assert not admit("flow_sp", 800.0 - most - 0.01, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
+    assert not admit("flow_sp", 800.0 + most + 0.01, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
+
+
+@given(st.text(max_size=12) | st.sampled_from(["mode_sp", "mode", "pump_enable", "t_supply_sp"]), st.floats())
+def test_what_is_not_listed_never_passes(point: str, value: float) -> None:
+    for mode, armed in product(Mode, (True, False)):
+        passed = admit(point, value, BOUNDS, cdu(mode, value, armed=armed))
+        assert not passed or point in ALLOWED
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -0.0])
+def test_no_strange_number_passes(value: float) -> None:
+    assert not any(admit(point, value, BOUNDS, cdu(mode, PRESENT[point])) for point, mode in ALLOWED.items())
+    assert not any(admit(point, PRESENT[point], BOUNDS, cdu(mode, value)) for point, mode in ALLOWED.items())
+
+
+def test_only_what_is_admitted_passes_through() -> None:
+    assert set(POINTS) == set(Mode)
+    wanted = {"flow_sp": 790.0, "mode_sp": 1.0, "speed_sp": 85.0}
+    assert pass_through(wanted, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0)) == {"flow_sp": 790.0}
