@@ -1,6 +1,6 @@
 """How often the statistical mass balance cries wolf, and how soon it finds a leak.
 
-    python -m bench.mass_balance [--rack-days 25000] [--noise reading|second|shipped] [--json]
+    python -m bench.mass_balance [--quick] [--rack-days 25600] [--noise reading|second|shipped] [--seed 1] [--json]
 
 Runs `valvey.core.mass_balance.tick`, the function that runs in every rack, over racks at work: training jobs that switch
 their load every 1 to 30 s, level changes, flow that follows, header pressure that moves, partial strokes of the isolation
@@ -29,6 +29,9 @@ NOISE = {
     "shipped": 0.0025 / math.sqrt(5.0),  # what firmware_sim's transmitters have at 200 L/min
 }
 YEAR_DAYS = 365.25
+MOST_FOUND_S = 20.0
+PART_DAYS = 3200.0
+"""Rack-days of one part: each has racks of its own, and tells when it is done."""
 EWMA_WEIGHT, EWMA_SIGMAS = 0.1, 5.5
 
 
@@ -130,37 +133,46 @@ def report(quiet: Quiet, found_s: list[float], noise: float) -> dict[str, Any]:
         "simulated": True, "noise_share_of_a_second": noise, **asdict(quiet), "rack_years": years,
         "alarms_per_20_rack_years_at_95": 20.0 * bound, "rack_years_per_alarm_at_95": 1.0 / bound,
         "leaks": len(found_s), "found_s_median": median, "found_s_p90": found_s[len(found_s) * 9 // 10],
-        "ok": 20.0 * bound <= 1.0 and median <= 20.0,
+        "ok": 20.0 * bound <= 1.0 and median <= MOST_FOUND_S,
     }  # fmt: skip
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; exit code 1 when the figures are not what is asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench.mass_balance", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rack-days", type=float, default=25_200.0)
+    parser.add_argument("--rack-days", type=float, default=25_600.0)
+    parser.add_argument(
+        "--quick", action="store_true", help="a rack-day and 100 leaks: shows that it runs, proves no rate"
+    )
     parser.add_argument("--noise", choices=NOISE, default="reading")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--racks", type=int, default=8000, help="stepped at once")
+    parser.add_argument("--racks", type=int, default=4000, help="stepped at once")
     parser.add_argument("--leaks", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
-    noise, parts = NOISE[options.noise], max(1, options.processes)
+    if options.quick:
+        options.rack_days, options.leaks, options.racks, options.processes = 1.0, 100, 100, 1
+    noise, parts = NOISE[options.noise], max(1, math.ceil(options.rack_days / PART_DAYS))
     if np is None:
         sys.stderr.write("numpy is not there: one rack at a time, about 10 s a rack-day\n")
     start_s, quiet = time.monotonic(), None
-    with ProcessPoolExecutor(parts) as pool:
+    with ProcessPoolExecutor(options.processes) as pool:
         runs = [
             pool.submit(false_alarms, options.rack_days / parts, noise, options.seed * 1000 + i, options.racks)
             for i in range(parts)
         ]
         for run in runs:
             quiet = run.result() if quiet is None else quiet.plus(run.result())
+            if parts > 1:
+                sys.stderr.write(f"{quiet.rack_days:.0f} rack-days, {quiet.alarms} alarms\n")
     assert quiet is not None
     figures = report(quiet, found_after_s(options.leaks, noise, options.seed), noise)
     figures["took_s"] = round(time.monotonic() - start_s, 1)
     print(json.dumps(figures) if options.json else "\n".join(f"{key:32} {value}" for key, value in figures.items()))
-    return 0 if figures["ok"] else 1
+    return (
+        0 if figures["ok"] or (options.quick and not quiet.alarms and figures["found_s_median"] <= MOST_FOUND_S) else 1
+    )
 
 
 if __name__ == "__main__":

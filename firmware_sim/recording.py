@@ -21,7 +21,9 @@ KINDS = {
 _TOPIC = re.compile(r"BMS/v1/PUB/(Value|Metadata)/Rack/(\w+)/(.+)")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_RACK = re.compile(r"[^/]*/[^/]*/[^/]*/(.*?rack[^/]*)/", re.IGNORECASE)
+# Owner, site and pod are left out of a rack's name where they are there; a topic without a rack's name is a rack of its own.
+_RACK = re.compile(r"[^/]*/[^/]*/[^/]*/((?:[^/]*/)??[^/]*rack[^/]*)/", re.IGNORECASE)
+_SEGMENT = re.compile(r"([^/]*rack[^/]*)", re.IGNORECASE)
 
 Series = list[tuple[float, float]]
 """(seconds, value), in the order of time; a value holds until the next."""
@@ -85,8 +87,8 @@ def _take(racks: dict[str, RecordedRack], row: dict[str, str | None]) -> None:
     if payload.get("quality") != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
         return  # not good, or not known
     at_s = seconds_of(row["offset"] or "")
-    place = _RACK.match(topic[3])
-    rack = place[1] if place else topic[3].split("/")[0]
+    place = _RACK.match(topic[3]) or _SEGMENT.search(topic[3])
+    rack = place[1] if place else topic[3]
     getattr(racks.setdefault(rack, RecordedRack(rack)), name).append((at_s, float(value)))
 
 
