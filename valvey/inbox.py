@@ -18,6 +18,9 @@ from valvey.core.requests import Kind as Class
 MOST_WAITING = 64
 """Requests of each class that wait for one scan; more are refused as busy. A SAFER one is taken all the same unless its
 like waits already, which does what it wants."""
+MOST_A_SCAN = 64
+"""Messages that are read between two scans. What comes on top of them is not looked into, unless it names something
+SAFER that nobody has asked for yet: a flood must not take the time of the scan."""
 MOST_REMEMBERED = 512
 FUTURE_S = 5.0
 """A request may be dated this far ahead of our clock."""
@@ -31,6 +34,11 @@ class InboxCounters:
     refused: int = 0
     strange: int = 0
     """Messages without an address to answer to."""
+    flooded: int = 0
+    """Messages that were not looked into."""
+
+
+_SAFER = tuple((row.name, f'"{row.name}"'.encode()) for row in REQUESTS.values() if row.kind is Class.SAFER)
 
 
 class Inbox:
@@ -54,10 +62,15 @@ class Inbox:
         self._refuse, self._wall_s, self._synced = refuse, wall_s, synced
         self._safer: deque[Request] = deque()
         self._others: deque[Request] = deque()
+        self._heard = 0
+        self._told_busy: set[str] = set()
         self._properties: OrderedDict[tuple[str, str], Properties] = OrderedDict()
 
     def take(self) -> tuple[Request, ...]:
         """What was asked since the last call, SAFER first."""
+        if self._heard:
+            self._heard = 0
+            self._told_busy.clear()
         if not self._safer and not self._others:
             return ()
         requests = (*self._safer, *self._others)
@@ -80,6 +93,10 @@ class Inbox:
             self.counters.strange += 1
             return
         role, client = topic.rest
+        self._heard += 1
+        if self._heard > MOST_A_SCAN and not self._urgent(incoming.payload):
+            self._flooded(client, incoming.properties)
+            return
         problem, request = self._read(incoming)
         if request is None:
             self._no(client, problem, incoming.properties)
@@ -106,6 +123,18 @@ class Inbox:
                 expired=self._expired(request),
             )
         )
+
+    def _urgent(self, payload: bytes) -> bool:
+        waiting = {request.name for request in self._safer}
+        return any(mark in payload for name, mark in _SAFER if name not in waiting)
+
+    def _flooded(self, client: str, properties: Properties) -> None:
+        """Count it, and answer each client once between two scans."""
+        self.counters.flooded += 1
+        if client not in self._told_busy:
+            self._told_busy.add(client)
+            busy = f"more than {MOST_A_SCAN} messages came between two scans"
+            self._no(client, Refusal("busy", busy, "fewer requests a second"), properties)
 
     def _ours(self, topic: Topic) -> bool:
         return (topic.kind, topic.site, topic.node, topic.daemon) == (

@@ -30,6 +30,8 @@ ENTERING_S = 0.5
 """How long after the entry into FLOWING the permit may still rise."""
 YOUNG_COLLECTION_S, WHOLE_COLLECTION_S = 2.0, 60.0
 """Periods of the garbage collections that are made between scans instead of inside them."""
+SWITCH_S = 0.0005
+"""Longest time that a thread of the disk or the log keeps the interpreter from the scan (Python's default: 5 ms)."""
 SYS_GATE = "SYS-GATE"
 
 _COILS = (("XV-101", "XY-101"), ("XV-102", "XY-102"), ("XV-103", "XY-103"), ("XV-104", "XY-104"), ("XS-101", "XSY-101"))
@@ -182,14 +184,10 @@ def settle() -> None:
     """
     gc.freeze()
     gc.disable()
+    sys.setswitchinterval(SWITCH_S)
 
 
 async def import_beside(module: str) -> None:
-    """Import while the scans go on: in a thread, which gives way every half millisecond instead of every five."""
-    interval_s = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)
-    try:
-        await asyncio.to_thread(importlib.import_module, module)
-    finally:
-        sys.setswitchinterval(interval_s)
+    """Import while the scans go on: in a thread, which gives way every half millisecond (see ``settle``)."""
+    await asyncio.to_thread(importlib.import_module, module)
     gc.freeze()

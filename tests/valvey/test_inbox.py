@@ -8,7 +8,8 @@ import pytest
 from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Properties
-from valvey.inbox import MOST_REMEMBERED, MOST_WAITING, Inbox
+from valvey.core.requests import Request
+from valvey.inbox import MOST_A_SCAN, MOST_REMEMBERED, MOST_WAITING, Inbox
 
 NOW_S = 1_800_000_000.0
 NONE = Properties()
@@ -108,14 +109,26 @@ def test_an_unsynchronised_clock_judges_no_expiry_but_needs_none_for_a_request_w
     assert [one.expired for one in door.inbox.take()] == [None, False]
 
 
-def test_a_flood_is_refused_as_busy_and_an_emergency_stop_gets_through_it() -> None:
+def test_a_flood_is_refused_once_a_scan_and_an_emergency_stop_gets_through_it() -> None:
     door = Door()
-    for number in range(MOST_WAITING + 5):
-        door.send(body("dark", number))
+    for number in range(5000):
+        door.send(body("set_point", number))
     door.send(body("emergency_stop", 9000))
     taken = door.inbox.take()
-    assert (len(taken), taken[-1].name) == (MOST_WAITING + 1, "emergency_stop")
-    assert door.codes() == ["busy"] * 5
+    assert (len(taken), taken[0].name) == (MOST_A_SCAN + 1, "emergency_stop")
+    assert (door.codes(), door.inbox.counters.flooded) == (["busy"], 5000 - MOST_A_SCAN)
+    door.send(body("set_point", 9001))
+    assert len(door.inbox.take()) == 1, "the next scan hears again"
+
+
+def test_what_makes_safer_is_taken_even_when_its_queue_is_full_unless_its_like_waits() -> None:
+    door = Door()
+    for number in range(MOST_WAITING):
+        door.inbox.put(Request(f"id-{number}", "dark", "operator", "ann"))
+    door.send(body("dark", 1))
+    door.send(body("isolate", 2))
+    assert door.codes() == ["busy"]
+    assert door.inbox.take()[-1].name == "isolate"
 
 
 def test_an_unknown_request_is_left_to_the_core_to_refuse() -> None:

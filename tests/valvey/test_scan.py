@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -182,13 +183,16 @@ async def test_garbage_is_collected_between_scans_and_never_inside_them(rig: Rig
 
 
 def test_nothing_is_collected_by_itself_once_settled() -> None:
+    interval_s = sys.getswitchinterval()
     try:
         scanning.settle()
         assert not gc.isenabled()
+        assert sys.getswitchinterval() < 0.001
         assert gc.get_freeze_count() > 0
     finally:
         gc.unfreeze()
         gc.enable()
+        sys.setswitchinterval(interval_s)
 
 
 @pytest.mark.parametrize("spoil", ["old", "uncertain", "absent"])
