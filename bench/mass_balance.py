@@ -42,7 +42,7 @@ def fresh(backend: Backend) -> Balance:
     return Balance(
         window=tuple(full(0.0) for _ in start.window),
         long_sum=full(0.0), short_sum=full(0.0), zero=full(0.0), variance=full(start.variance), learned_s=full(0.0), settled_s=full(0.0),
-        flow_lpm=full(0.0), return_c=full(0.0), load_5=full(0.0), load_30=full(0.0), excess_lpm=full(0.0), leaking=no, reversed=no,
+        supply_lpm=full(0.0), return_lpm=full(0.0), return_c=full(0.0), load_5=full(0.0), load_30=full(0.0), excess_lpm=full(0.0), leaking=no, reversed=no,
     )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def found_after_s(
     while len(out) < leaks:
         b = backend_for(min(racks, leaks), seed + len(out))
         plant = Racks(b, noise, restless=False)
-        balance = replace(fresh(b), learned_s=b.full(mass_balance.ZERO_S), flow_lpm=b.full(200.0), return_c=b.full(50.0),
+        balance = replace(fresh(b), learned_s=b.full(mass_balance.ZERO_S), supply_lpm=b.full(200.0), return_lpm=b.full(200.0), return_c=b.full(50.0),
                           load_5=b.full(1.0), load_30=b.full(1.0), zero=_true_zero(plant),
                           variance=b.full(2.0 * noise**2 / mass_balance.LONG_S))  # fmt: skip
         for _ in range(120):

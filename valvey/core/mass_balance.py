@@ -35,7 +35,8 @@ ZERO_S, VARIANCE_S = 3600.0, 21600.0
 WARM_UP_S = 600.0
 """Seconds of learning before the first judgement."""
 FLOW_STEP = 0.02
-"""A flow further from its 10 s mean, as a share of it, is changing."""
+"""Both flows further than this from their 10 s means, as a share of them, the same way: the flow is changing. A leak moves one
+of them, or the two apart, and must not hide itself."""
 LOAD_STEP = 0.15
 """A load (5 s mean) further from its 30 s mean, as a share of the rating, has stepped."""
 RETURN_STEP_K = 1.5
@@ -102,8 +103,8 @@ class Balance:
     zero, variance      learned: mean difference, and variance of the 18 s mean about it
     learned_s           seconds of learning
     settled_s           seconds since anything moved
-    flow_lpm, return_c  10 s means;  load_5, load_30  5 s and 30 s means of the load
-    excess_lpm          supply above return over 18 s, zero taken off
+    supply_lpm, return_lpm, return_c  10 s means;  load_5, load_30  5 s and 30 s means of the load
+    excess_lpm          supply above return over 18 s, zero taken off and spikes cut: a big leak is bigger than this
     leaking             the alarm's condition
     reversed            the same the other way round: no leak does that
     """
@@ -115,7 +116,8 @@ class Balance:
     variance: float = ASSUMED_VARIANCE
     learned_s: float = 0.0
     settled_s: float = 0.0
-    flow_lpm: float = 0.0
+    supply_lpm: float = 0.0
+    return_lpm: float = 0.0
     return_c: float = 0.0
     load_5: float = 0.0
     load_30: float = 0.0
@@ -128,13 +130,15 @@ def tick(balance: Balance, second: Second, ops: Ops = SCALARS) -> Balance:
     """Return the balance after one more second."""
     supply, ret = second.supply_lpm, second.return_lpm
     flow = ops.maximum(0.5 * (supply + ret), 1e-3)
-    flow_mean = balance.flow_lpm + (flow - balance.flow_lpm) * 0.1
+    supply_mean = balance.supply_lpm + (supply - balance.supply_lpm) * 0.1
+    return_flow_mean = balance.return_lpm + (ret - balance.return_lpm) * 0.1
     return_mean = balance.return_c + (second.return_c - balance.return_c) * 0.1
     load_5 = balance.load_5 + (second.load_share - balance.load_5) * 0.2
     load_30 = balance.load_30 + (second.load_share - balance.load_30) / 30.0
     calm = (
         second.still
-        & (ops.absolute(flow - flow_mean) <= FLOW_STEP * flow_mean)
+        & (ops.minimum(supply - supply_mean * (1.0 + FLOW_STEP), ret - return_flow_mean * (1.0 + FLOW_STEP)) <= 0.0)
+        & (ops.maximum(supply - supply_mean * (1.0 - FLOW_STEP), ret - return_flow_mean * (1.0 - FLOW_STEP)) >= 0.0)
         & (ops.absolute(second.return_c - return_mean) <= RETURN_STEP_K)
         & (ops.absolute(load_5 - load_30) <= LOAD_STEP)
     )
@@ -174,11 +178,12 @@ def tick(balance: Balance, second: Second, ops: Ops = SCALARS) -> Balance:
         variance,
         learned_s,
         settled_s,
-        flow_mean,
+        supply_mean,
+        return_flow_mean,
         return_mean,
         load_5,
         load_30,
-        excess * flow_mean,
+        excess * supply_mean,
         leaking,
         reverse,
     )
@@ -186,7 +191,7 @@ def tick(balance: Balance, second: Second, ops: Ops = SCALARS) -> Balance:
 
 def threshold_lpm(balance: Balance) -> float:
     """The smallest lasting leak that is found at the present flow, L/min."""
-    return LONG_SIGMAS * sqrt(max(balance.variance, LEAST_VARIANCE)) * balance.flow_lpm
+    return LONG_SIGMAS * sqrt(max(balance.variance, LEAST_VARIANCE)) * balance.supply_lpm
 
 
 def meters_apart(balance: Balance) -> bool:

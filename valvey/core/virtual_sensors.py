@@ -14,7 +14,7 @@ from valvey.core.plausible import Mover, Returns, Still
 
 LEAST_FLOW = 0.2
 """Below this share of the nominal flow the mass balance says nothing."""
-BLIND_S = 600.0
+BLIND_S = 900.0
 """So long without one judgement of the mass balance, valves open, is told."""
 MOTION_S, BEFORE_S = 3.0, 60.0
 STEADY_FLOW, SLEWING_PCT, OPEN_S = 0.05, 2.0, 10.0

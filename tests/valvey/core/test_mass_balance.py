@@ -61,6 +61,11 @@ def test_a_big_leak_is_found_in_a_few_seconds(settled: Balance) -> None:
     assert found <= 5
 
 
+@pytest.mark.parametrize("leak_lpm", [8.0, 30.0, 80.0])
+def test_a_leak_that_takes_the_return_flow_away_does_not_hide_itself(settled: Balance, leak_lpm: float) -> None:
+    assert seconds_to(settled, EVEN._replace(supply_lpm=200.0 + 0.2 * leak_lpm, return_lpm=200.0 - 0.8 * leak_lpm)) <= 5
+
+
 def test_one_second_of_nonsense_is_no_leak(settled: Balance) -> None:
     balance = tick(settled, EVEN._replace(return_lpm=190.0))
     assert not balance.leaking
@@ -84,7 +89,7 @@ def test_the_zero_of_two_meters_that_differ_is_learned_and_scales_with_the_flow(
 
 
 def test_nothing_is_judged_before_ten_minutes_of_learning() -> None:
-    fresh = replace(Balance(), flow_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0)
+    fresh = replace(Balance(), supply_lpm=200.0, return_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0)
     young = after(fresh, EVEN, int(WARM_UP_S) - 20)
     assert not young.leaking
     assert seconds_to(young, EVEN._replace(return_lpm=190.0), 10) == inf
@@ -111,21 +116,26 @@ def test_an_alarm_stands_while_nothing_can_be_judged(settled: Balance) -> None:
     [
         EVEN._replace(still=False),
         EVEN._replace(supply_lpm=220.0, return_lpm=220.0),
+        EVEN._replace(supply_lpm=180.0, return_lpm=180.0),
         EVEN._replace(load_share=0.4),
         EVEN._replace(return_c=44.0),
     ],
-    ids=["valves", "flow", "load", "heat"],
+    ids=["valves", "more-flow", "less-flow", "load", "heat"],
 )
 def test_what_moves_is_not_judged_until_eighteen_seconds_later(settled: Balance, moving: Second) -> None:
     balance = after(settled, moving, 6)
     assert balance.settled_s == 0.0
-    balance = replace(tick(balance, EVEN), flow_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0, settled_s=0.0)
+    balance = replace(
+        tick(balance, EVEN), supply_lpm=200.0, return_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0, settled_s=0.0
+    )
     leak = EVEN._replace(return_lpm=197.0)
     assert seconds_to(balance, leak) >= LONG_S
 
 
 def test_noisy_meters_raise_the_limit_and_quiet_ones_lower_it_to_its_floor() -> None:
-    noisy = replace(Balance(), flow_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0, learned_s=WARM_UP_S)
+    noisy = replace(
+        Balance(), supply_lpm=200.0, return_lpm=200.0, return_c=40.0, load_5=1.0, load_30=1.0, learned_s=WARM_UP_S
+    )
     quiet = after(noisy, EVEN, 4 * 3600)
     assert threshold_lpm(quiet) == pytest.approx(0.0075 * 200.0)
     for second in range(3 * 3600):

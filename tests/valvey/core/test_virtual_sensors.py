@@ -65,8 +65,8 @@ def test_scans_of_any_length_make_the_same_seconds(settled: VirtualSensors) -> N
     [
         ({"return_lpm": 195.0}, 30, "mass-balance"),
         ({"return_lpm": 202.0}, 30, "meters-apart"),
-        ({"supply_lpm": None}, 600, "mass-balance-blind"),
-        ({"load_kw": None}, 600, "mass-balance-blind"),
+        ({"supply_lpm": None}, 900, "mass-balance-blind"),
+        ({"load_kw": None}, 900, "mass-balance-blind"),
         ({"load_kw": 127.0, "returns_c": (46.0, 46.0, 46.0)}, 400, "heat-balance"),
         ({"supply_kpa": 350.0}, 2000, "fouling"),
         ({"supply_kpa": 280.0}, 2000, "bypass-flow"),
