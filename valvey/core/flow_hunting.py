@@ -60,4 +60,4 @@ def _turn(hunt: Hunt, position_pct: float) -> Hunt:
     if abs(way) <= TURN_PCT:
         return hunt
     ages_s = hunt.turns_s if hunt.heading == 0 else (*hunt.turns_s, 0.0)
-    return replace(hunt, turn_pct=position_pct, heading=1 if way > 0.0 else -1, turns_s=ages_s)
+    return replace(hunt, turn_pct=position_pct, heading=int(way / abs(way)), turns_s=ages_s)

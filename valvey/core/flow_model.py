@@ -37,7 +37,7 @@ TREND_S = 1.0
 SHIVER = 0.012
 MISFIT_S = 10.0
 #: The valve stands still when it is no further than this from where it was, percent.
-STILL_PCT = 0.2
+STILL_PCT = 0.25
 #: Kv between the rack's own pressure taps is learned this slowly.
 RACK_S = 60.0
 
@@ -154,13 +154,14 @@ def _difference(
             Source.HEADER,
             measured if header.slow_kpa is None else toward(header.slow_kpa, measured, TREND_S, dt_s),
         )
-    source, flow, position = Source.HELD, 0.0, seen.position_pct
+    source, position = Source.RACK, seen.position_pct
+    flow = None
     if seen.rack_kpa is not None and seen.rack_kpa >= LEAST_KPA and learned.kv_rack_m3_h is not None:
-        source, flow = Source.RACK, flow_lpm(learned.kv_rack_m3_h, seen.rack_kpa)
+        flow = flow_lpm(learned.kv_rack_m3_h, seen.rack_kpa)
     elif seen.flow_lpm is not None and seen.flow_lpm > 0.0:
         source, flow = Source.METER, seen.flow_lpm
         position = position if header.lag is None else header.lag[0]
-    if position is None or source is Source.HELD or position - learned.bias_pct < KNEE_PCT:
+    if position is None or flow is None or position - learned.bias_pct < KNEE_PCT:
         return old, Source.HELD, None
     kv = in_series(valve_kv(position - learned.bias_pct, tuning), learned.kv_rest_m3_h)
     found = dp_for(flow, kv)

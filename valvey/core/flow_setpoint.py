@@ -91,7 +91,8 @@ def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, still: bool) 
     need, slow_kw = state.demand.need_lpm, state.demand.load_kw
     if seen.load_kw is not None:
         target = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
-        need = toward(need, target, tuning.rise_s if target > need else tuning.fall_s, dt_s)
+        # up the quick filter is ahead, down the slow one
+        need = max(toward(need, target, tuning.rise_s, dt_s), toward(need, target, tuning.fall_s, dt_s))
         return need, seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
     if seen.rise_k is None:  # nothing tells what the rack gives off: take what it may
         return max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)), None
@@ -110,6 +111,8 @@ def _trim(state: Control, need_lpm: float, slow_kw: float | None, seen: Seen, tu
         return trim
     step = (seen.rise_k / _delta_k(state, tuning) - 1.0) * dt_s / tuning.trim_s
     wanted, target = _wanted(state, need_lpm, trim, tuning), _target(state, need_lpm, trim, tuning)
-    if (step > 0.0 and (wanted > target or state.short)) or (step < 0.0 and wanted < target):
-        return trim  # a bound decides, not the trim
+    if wanted > target or state.short:  # a bound decides, not the trim: only the way back is open
+        step = min(step, 0.0)
+    if wanted < target:
+        step = max(step, 0.0)
     return min(tuning.trim_most, max(-tuning.trim_most, trim + step))

@@ -383,5 +383,9 @@ class TestRackKv:
         assert learn(known, 150.0, TestLearning.RESTING, dt_s=0.0).kv_rack_m3_h == 13.0
 
 
+def test_what_is_not_said_about_a_branch_is_nil() -> None:
+    assert Learned(12.5) == Learned(12.5, 0.0, 0.0, 0.0, 0.0, 0.0, None)
+
+
 def test_a_rack_just_commissioned_is_known_within_its_doubts() -> None:
     assert model.unsure(11.0, 2.0, None, TUNING) == Learned(11.0, 2.0, 0.15**2, 0.0, 1.5**2, 0.0, None)

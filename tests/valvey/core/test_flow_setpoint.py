@@ -129,6 +129,10 @@ class TestWithoutPower:
         demand = after(following(), replace(self.BLIND, rise_k=11.0), 15.0)
         assert demand.need_lpm == pytest.approx(FULL * (1.0 + 0.3 * 0.2 / 150.0) ** 75)
 
+    def test_a_rise_hardly_too_great_is_too_great(self) -> None:
+        demand = set_point(following(), replace(self.BLIND, rise_k=10.5), TUNING, 0.2)
+        assert demand.need_lpm == pytest.approx(FULL * (1.0 + 0.15 * 0.2 / 150.0))
+
     def test_it_stays_within_the_bounds(self) -> None:
         assert after(following(), replace(self.BLIND, rise_k=40.0), 60.0).need_lpm == 247.5
         assert after(following(), replace(self.BLIND, rise_k=0.0), 150.0).need_lpm == 99.0
