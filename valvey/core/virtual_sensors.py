@@ -6,6 +6,7 @@ hold. A reading that cannot be believed is None and never a symptom.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from valvey.core import mass_balance, plant_signs, plausible
 from valvey.core.mass_balance import Balance, Second
@@ -102,6 +103,7 @@ class VirtualSensors:
     currents_s: Mapping[str, float] = field(default_factory=dict)
 
 
+@cache
 def movers(rating_kw: float, nominal_lpm: float) -> tuple[Mover, ...]:
     """What must move with what: temperatures and the other power meter with the load, flows with the valve, pressures with the flow."""
     load, flow = 0.1 * rating_kw, 0.1 * nominal_lpm
