@@ -1,10 +1,12 @@
 """The broker of a rack's configuration, as a session wants it told."""
 
 import ssl
+from collections.abc import Callable
+from pathlib import Path
 
 from fieldkit.logs import Secret
 from fieldkit.mqtt_types import Settings
-from valvey.config_models import Tls
+from valvey.config_models import Mqtt, Tls
 from valvey.config_rack import RackConfig
 
 TIMEOUT_S = 2.0
@@ -19,26 +21,31 @@ def settings(config: RackConfig, client_id: str | None = None) -> Settings:
     mqtt = config.data.mqtt
     if mqtt is None:
         raise ValueError(f"{config.file}: has no broker; add mqtt: {{host: ..., port: ...}}")
+    return settings_of(mqtt, config.path, client_id or mqtt.client_id or f"valvey-{config.data.rack}")
+
+
+def settings_of(mqtt: Mqtt, path: Callable[[str], Path], client_id: str) -> Settings:
+    """Return how to reach the broker of any daemon's file; ``path`` finds what that file names. Raises OSError."""
     password = None
     if mqtt.password_file is not None:
-        text = config.path(mqtt.password_file).read_text(encoding="utf-8")
+        text = path(mqtt.password_file).read_text(encoding="utf-8")
         password = Secret(text.partition("\n")[0])
     return Settings(
         mqtt.host,
         mqtt.port,
-        client_id or mqtt.client_id or f"valvey-{config.data.rack}",
+        client_id,
         protocol=mqtt.protocol,
         username=mqtt.username,
         password=password,
-        tls=None if mqtt.tls is None else _context(config, mqtt.tls),
+        tls=None if mqtt.tls is None else _context(path, mqtt.tls),
         keepalive_s=mqtt.keepalive_s,
         timeout_s=TIMEOUT_S,
     )
 
 
-def _context(config: RackConfig, tls: Tls) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=str(config.path(tls.ca_file)))
+def _context(path: Callable[[str], Path], tls: Tls) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(path(tls.ca_file)))
     if tls.cert_file is not None:
-        key = None if tls.key_file is None else str(config.path(tls.key_file))
-        context.load_cert_chain(str(config.path(tls.cert_file)), key)
+        key = None if tls.key_file is None else str(path(tls.key_file))
+        context.load_cert_chain(str(path(tls.cert_file)), key)
     return context

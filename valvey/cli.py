@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay":            ("valvey.cli_local",  "replay"),
     "commission-record": ("valvey.cli_local",  "commission_record"),
     "draw":              ("valvey.cli_config", "draw"),
+    "loop":              ("valvey.loop.cli",   "app"),
 }
 # fmt: on
 
@@ -39,7 +40,11 @@ def build(*names: str) -> "typer.Typer":
 
     for name in names:
         module, function = COMMANDS[name]
-        app.command(name)(getattr(import_module(module), function))
+        found = getattr(import_module(module), function)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
     return app
 
 

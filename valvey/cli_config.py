@@ -11,8 +11,11 @@ from rich.table import Table
 
 from fieldkit.errors import ConfigError, Fault
 from valvey import draw as pages
+from valvey.cli_parts import Output
 from valvey.config import RackConfig, load, to_limits
 from valvey.ladder import Response, responses, rungs
+from valvey.loop import cli as loop_cli
+from valvey.loop.cli import is_loop
 
 BAD_CONFIGURATION = 2
 STALE = 1
@@ -21,12 +24,15 @@ WIDTH = 160
 
 
 def check_config(
-    file: Annotated[Path, typer.Argument(help="a rack's file")],
+    file: Annotated[Path, typer.Argument(help="a rack's file, or a loop's")],
     output: Annotated[str, typer.Option("-o", "--output", help="text or json")] = "text",
 ) -> None:
     """Check a rack's file with its profiles and policy: every fault at once, or the response time of every function."""
     if output not in {"text", "json"}:
         raise typer.BadParameter("text or json", param_hint="-o")
+    if is_loop(file):
+        loop_cli.check_config(file, Output(output))
+        return
     try:
         config = load(file)
     except ConfigError as error:

@@ -1,0 +1,232 @@
+"""The coordinator's desk: contract 1 (MQTT). It tells of each step and hands over what came in.
+
+A granted lease is told once the memory that knows of it is on disk, or not at all: the rack then asks again.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fieldkit import envelope
+from fieldkit.alarm import Phase
+from fieldkit.canary import Canary
+from fieldkit.envelope_parts import PointMeta
+from fieldkit.errors import Refusal
+from fieldkit.mqtt import MqttSession
+from fieldkit.mqtt_types import Settings
+from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
+from fieldkit.reading import Reading
+from fieldkit.topics import DELIVERIES, Kind
+from valvey import letters
+from valvey.core.loop.facts import LoopFact, LoopFactKind
+from valvey.core.loop.leases import Reply
+from valvey.core.loop.limits import LoopLimits
+from valvey.core.loop.memory import LoopMemory
+from valvey.core.loop.step import LoopScan, state_of
+from valvey.loop import sender as payloads
+from valvey.loop.hearing import Hearing
+from valvey.loop.sender import LoopSender
+
+TELEMETRY_BYTES = 262_144
+"""Longest message that is taken: a rack's snapshot of some 2 000 points."""
+REPLY_S = 2.0
+"""How long a granted lease waits for the disk before it is not told at all."""
+REASSERT_S = 5.0
+CEILING_FRACTION = 0.01
+"""Ceilings are told again when one moved by more than this."""
+JSON = Properties(content_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    ticket: int
+    at_s: float
+    reply: Reply
+
+
+class LoopDesk:
+    """Tells of one loop and takes its messages.
+
+    is_kept    whether the memory of a ticket is on disk
+    now_s      boot time
+    """
+
+    def __init__(
+        self,
+        sender: LoopSender,
+        racks: tuple[str, ...],
+        readings: dict[str, Reading],
+        limits: LoopLimits,
+        points: dict[str, PointMeta],
+        memory: LoopMemory,
+        *,
+        event_seq: int,
+        telemetry_s: float,
+        now_s: Callable[[], float],
+        is_kept: Callable[[int], bool],
+    ) -> None:
+        self.event_seq = event_seq
+        self.session: MqttSession | None = None
+        self.outbox = Outbox()
+        self.hearing = Hearing(
+            sender.site,
+            sender.rack,
+            racks,
+            (sender.boot_id, sender.since_wall_s),
+            now_s=now_s,
+            wall_s=lambda: sender.wall_of(now_s()),
+            refuse=self._refuse,
+        )
+        self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
+        self._memory, self._telemetry_s, self._now_s, self._is_kept = memory, telemetry_s, now_s, is_kept
+        self._waiting: deque[_Waiting] = deque()
+        self._told_key: tuple[object, ...] = ()
+        self._told_ceilings: dict[str, float] = {}
+        self._state, self._state_s = state_of(memory, limits, False), memory.now_s
+        self._snapshot_s = self._reasserted_s = float("-inf")
+        self._telemetry_seq = 0
+        self._alarms_told: set[str] = set(memory.alarms)
+
+    @property
+    def others(self) -> bool:
+        """Whether another coordinator is on the bus, or uses our client id."""
+        taken_over = self.session is not None and self.session.status.taken_over
+        return taken_over or self.hearing.others
+
+    @property
+    def waits(self) -> bool:
+        """Whether a granted lease waits for the disk."""
+        return bool(self._waiting)
+
+    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> MqttSession:
+        """Make the session; whoever supervises runs it."""
+        self.session = MqttSession(
+            replace(settings, max_payload=TELEMETRY_BYTES),
+            subscriptions=self.hearing.filters(),
+            birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "online")),
+            offline=self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "offline")),
+            snapshot=self.snapshot,
+            on_message=self.hearing.message,
+            notice=notice,
+            canary=Canary(self._sender.topic(Kind.CANARY), self._canary),
+            outbox=self.outbox,
+        )
+        return self.session
+
+    def tell(self, scan: LoopScan, ticket: int) -> None:
+        """Tell of one step whose memory has ``ticket``. Never blocks."""
+        self._memory = memory = scan.memory
+        now_s = memory.now_s
+        for fact in scan.facts:
+            self._tell(fact)
+        for reply in scan.replies:
+            if reply.granted:
+                self._waiting.append(_Waiting(ticket, now_s, reply))
+            else:
+                self._put(self._outgoing(Kind.GRANT, payloads.grant(self._sender, reply), reply.rack, keep=Keep.EVERY))
+        self.release(now_s)
+        state = state_of(memory, self._limits, self.others)
+        if state is not self._state:
+            self._state, self._state_s = state, now_s
+        key = (memory.state_seq, state, memory.hold is None)
+        if key != self._told_key or self._ceilings_moved(memory):
+            self._told_key, self._told_ceilings = key, dict(memory.ceilings)
+            self._put(self._outgoing(Kind.STATE, self._state_letter()))
+        if self.hearing.reassert and now_s - self._reasserted_s >= REASSERT_S:
+            self.hearing.reassert, self._reasserted_s = False, now_s
+            self._put(self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "online")))
+        self._snapshot(now_s)
+
+    def release(self, now_s: float) -> None:
+        """Tell the leases that are on disk by now; forget those that did not get there in time."""
+        while self._waiting:
+            first = self._waiting[0]
+            kept = self._is_kept(first.ticket)
+            if not kept and now_s - first.at_s < REPLY_S:
+                return
+            self._waiting.popleft()
+            if kept:
+                grant = payloads.grant(self._sender, first.reply)
+                self._put(self._outgoing(Kind.GRANT, grant, first.reply.rack, keep=Keep.EVERY))
+
+    def snapshot(self) -> Iterable[Outgoing]:
+        """What a newcomer must know."""
+        yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
+        yield self._outgoing(Kind.STATE, self._state_letter())
+        for name in sorted(self._alarms_told | self._memory.alarms.keys()):
+            yield self._alarm(name)
+
+    def _state_letter(self) -> envelope.State:
+        return payloads.state(self._sender, self._memory, self._limits, self._state_s, self.others)
+
+    def _ceilings_moved(self, memory: LoopMemory) -> bool:
+        told = self._told_ceilings
+        if memory.ceilings.keys() != told.keys():
+            return True
+        return any(abs(flow - told[rack]) > CEILING_FRACTION * told[rack] for rack, flow in memory.ceilings.items())
+
+    def _tell(self, fact: LoopFact) -> None:
+        self._put(self._outgoing(Kind.EVENT, payloads.event(self._sender, fact, self.event_seq), keep=Keep.EVERY))
+        self.event_seq += 1
+        if fact.kind is LoopFactKind.ALARM:
+            name = str(fact.fields["alarm"])
+            self._alarms_told.add(name)
+            self._put(self._alarm(name))
+        elif fact.kind is LoopFactKind.ANSWER:
+            self._respond(str(fact.fields["client"]), payloads.response(self._sender, fact, self._memory.state_seq))
+
+    def _alarm(self, name: str) -> Outgoing:
+        state = self._memory.alarms.get(name)
+        if state is None or state.phase is Phase.NORMAL:
+            return Outgoing(self._sender.topic(Kind.ALARM, name), b"", 1, True)
+        return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
+
+    def _snapshot(self, now_s: float) -> None:
+        if now_s - self._snapshot_s < self._telemetry_s:
+            return
+        self._snapshot_s = now_s
+        self._telemetry_seq += 1
+        if self.session is not None and self.session.status.state == "connected":
+            told = payloads.telemetry(self._sender, self._readings, self._limits, now_s, self._telemetry_seq)
+            self._put(self._outgoing(Kind.TELEMETRY, told))
+
+    def _refuse(self, client: str, refusal: Refusal, _properties: Properties) -> None:
+        response = envelope.Response(
+            simulated=self._sender.simulated,
+            id=refusal.about,
+            request=None,
+            status=envelope.Status.REFUSED,
+            wall_s=self._sender.wall_of(self._now_s()),
+            state_seq=self._memory.state_seq,
+            code=refusal.code,
+            reason=refusal.reason,
+            would_allow=refusal.would_allow,
+        )
+        self._respond(client, response)
+
+    def _respond(self, client: str, response: envelope.Response) -> None:
+        self._put(self._outgoing(Kind.RESPONSE, response, client, keep=Keep.EVERY))
+
+    def _canary(self, number: int) -> bytes:
+        sender = self._sender
+        canary = envelope.Canary(simulated=sender.simulated, boot_id=sender.boot_id, seq=number, mono_s=self._now_s())
+        return envelope.dump(canary)
+
+    def _outgoing(self, kind: Kind, payload: Any, *rest: str, keep: Keep = Keep.LATEST) -> Outgoing:
+        delivery = DELIVERIES[kind]
+        topic = self._sender.topic(kind, *rest)
+        return Outgoing(topic, envelope.dump(payload), delivery.qos, delivery.retain, keep, JSON)
+
+    def _put(self, message: Outgoing) -> None:
+        if self.session is None:
+            self.outbox.put(message)
+        else:
+            self.session.tell_nowait(
+                message.topic,
+                message.payload,
+                qos=message.qos,
+                retain=message.retain,
+                keep=message.keep,
+                properties=message.properties,
+            )

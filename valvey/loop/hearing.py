@@ -1,0 +1,190 @@
+"""What comes from the bus: racks' states and snapshots, their asks, people's requests, and other coordinators."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from fieldkit import envelope
+from fieldkit.errors import Refusal
+from fieldkit.mqtt_types import Incoming
+from fieldkit.outbox import Properties
+from fieldkit.reading import Quality
+from fieldkit.topics import Daemon, Kind, Topic, parse_topic
+from valvey.core.chart import State
+from valvey.core.leasing import Act
+from valvey.core.loop.leases import Asked
+from valvey.core.loop.requests import LoopRequest
+from valvey.core.loop.seen import GrantSeen, RackSeen
+
+MOST_WAITING = 256
+"""Asks, and requests, that wait for one step."""
+OTHERS_S = 20.0
+"""How long another coordinator counts as alive after its last sign of life: the two answer each other every 5 s."""
+FUTURE_S = 5.0
+_TOLD: dict[Kind, type[envelope.State | envelope.Telemetry | envelope.Availability]] = {
+    Kind.STATE: envelope.State,
+    Kind.TELEMETRY: envelope.Telemetry,
+    Kind.AVAILABILITY: envelope.Availability,
+}
+
+
+@dataclass(slots=True)
+class HeardCounters:
+    """Totals since start."""
+
+    snapshots: int = 0
+    asks: int = 0
+    requests: int = 0
+    strange: int = 0
+    """Messages that could not be believed, and retained ones where none may be."""
+
+
+class Hearing:
+    """Takes every message of one loop's subscriptions.
+
+    me        boot id and start of this process, as its own birth message tells them
+    refuse    answers a request that never reaches the core: client, refusal, properties
+    wall_s    wall time, for requests that expire
+    """
+
+    def __init__(
+        self,
+        site: str,
+        loop: str,
+        racks: tuple[str, ...],
+        me: tuple[str, float],
+        *,
+        now_s: Callable[[], float],
+        wall_s: Callable[[], float],
+        refuse: Callable[[str, Refusal, Properties], None],
+    ) -> None:
+        self.racks: dict[str, RackSeen] = {name: RackSeen() for name in racks}
+        self.counters = HeardCounters()
+        self.reassert = False
+        """Another coordinator was heard: say again that we are here."""
+        self._site, self._loop, self._me = site, loop, me
+        self._now_s, self._wall_s, self._refuse = now_s, wall_s, refuse
+        self._asks: deque[Asked] = deque(maxlen=MOST_WAITING)
+        self._requests: deque[LoopRequest] = deque(maxlen=MOST_WAITING)
+        self._others_until_s = float("-inf")
+
+    @property
+    def others(self) -> bool:
+        """Whether another coordinator of this loop is alive on the bus."""
+        return self._now_s() < self._others_until_s
+
+    def filters(self) -> list[str]:
+        """The subscriptions that bring all of it."""
+        base = f"racky/v1/{self._site}"
+        racks = [
+            f"{base}/{rack}/valvey/{kind}" for rack in self.racks for kind in ("state", "telemetry", "availability")
+        ]
+        own = f"{base}/{self._loop}/loop"
+        return [*racks, f"{own}/lease/+", f"{own}/request/+/+", f"{own}/availability"]
+
+    def take_asks(self) -> tuple[Asked, ...]:
+        asks = tuple(self._asks)
+        self._asks.clear()
+        return asks
+
+    def take_requests(self) -> tuple[LoopRequest, ...]:
+        requests = tuple(self._requests)
+        self._requests.clear()
+        return requests
+
+    def message(self, incoming: Incoming) -> None:
+        """Take one message. Never raises for what is in it."""
+        topic = parse_topic(incoming.topic)
+        if topic is None or topic.site != self._site:
+            self.counters.strange += 1
+        elif topic.daemon is Daemon.VALVEY and topic.node in self.racks:
+            self._rack(topic, incoming)
+        elif topic.daemon is Daemon.LOOP and topic.node == self._loop:
+            self._own(topic, incoming)
+        else:
+            self.counters.strange += 1
+
+    def _rack(self, topic: Topic, incoming: Incoming) -> None:
+        if not incoming.payload:
+            return  # a retained message that was cleared
+        seen = self.racks[topic.node]
+        model = _TOLD.get(topic.kind)
+        told = None if model is None else envelope.parse(model, incoming.payload)
+        if isinstance(told, envelope.Telemetry):
+            self.counters.snapshots += 1
+            good = {t: p.value for t, p in told.points.items() if p.quality is Quality.GOOD and p.value is not None}
+            seen = replace(seen, points=good, at_s=self._now_s())
+        elif isinstance(told, envelope.State):
+            seen = _as_told(seen, told)
+        elif isinstance(told, envelope.Availability):
+            seen = replace(seen, online=told.status == "online")
+        else:
+            self.counters.strange += 1
+        self.racks[topic.node] = seen
+
+    def _own(self, topic: Topic, incoming: Incoming) -> None:
+        if topic.kind is Kind.LEASE:
+            self._lease(topic.rest[0], incoming)
+        elif topic.kind is Kind.REQUEST:
+            self._request(topic, incoming)
+        elif topic.kind is Kind.AVAILABILITY:
+            self._availability(incoming)
+
+    def _lease(self, rack: str, incoming: Incoming) -> None:
+        told = envelope.parse(envelope.Lease, incoming.payload)
+        if isinstance(told, Refusal) or incoming.retain:
+            self.counters.strange += 1
+            return
+        self.counters.asks += 1
+        self._asks.append(Asked(rack, told.ask_id, Act(told.act), told.work, told.grant_id, told.epoch))
+
+    def _request(self, topic: Topic, incoming: Incoming) -> None:
+        role, client = topic.rest
+        told = envelope.parse_request(incoming.payload)
+        if not isinstance(told, Refusal) and incoming.retain:
+            told = Refusal(
+                "retained", "the request is a retained message: nobody asks for it now", "send it live", told.id
+            )
+        if isinstance(told, Refusal):
+            self._refuse(client, told, incoming.properties)
+            return
+        self.counters.requests += 1
+        self._requests.append(
+            LoopRequest(
+                told.id,
+                told.request,
+                role,
+                client,
+                told.args,
+                told.by or "",
+                told.why or "",
+                told.expect_seq,
+                self._expired(told),
+            )
+        )
+
+    def _expired(self, request: envelope.Request) -> bool:
+        now_s = self._wall_s()
+        issued, expires = request.issued_at, request.expires_at
+        late = isinstance(expires, int | float) and expires < now_s
+        return late or (isinstance(issued, int | float) and issued > now_s + FUTURE_S)
+
+    def _availability(self, incoming: Incoming) -> None:
+        """Our own birth comes back here too. A retained one of another process may be long dead: only live ones count."""
+        told = envelope.parse(envelope.Availability, incoming.payload)
+        if isinstance(told, Refusal) or incoming.retain or (told.boot_id, told.since_wall_s) == self._me:
+            return
+        self.reassert = True  # its message has taken the place of ours
+        self._others_until_s = self._now_s() + OTHERS_S if told.status == "online" else float("-inf")
+
+
+def _as_told(seen: RackSeen, told: envelope.State) -> RackSeen:
+    known = told.state in set(State)
+    return replace(
+        seen,
+        state=State(told.state) if known else None,
+        isolate_wanted=told.detail.get("isolate_wanted") is True,
+        emergency=told.detail.get("emergency") is True,
+        latches=tuple(latch.sif for latch in told.latches),
+        grants=tuple(GrantSeen(one.id, one.epoch, one.work) for one in told.grants),
+    )
