@@ -106,9 +106,10 @@ def to_limits(config: RackConfig) -> Limits:
     data = config.data
     numbers: dict[str, Any] = {RENAMED.get(name, name): value for name, value in data.limits}
     lags_s = [one.lag_s for tag in ("FT-101", "FT-102") if (one := data.tags.get(tag)) and one.lag_s]
+    if lags_s:
+        numbers["flow_tau_s"] = max(lags_s)
     plain = Limits(
         **numbers,
-        **({"flow_tau_s": max(lags_s)} if lags_s else {}),
         armed_in_file=data.armed,
         coordinator=data.loop is not None,
         policy=config.policy,

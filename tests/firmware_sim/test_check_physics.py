@@ -23,7 +23,7 @@ SHARED = Path(os.environ.get("RACKY_SHARED_DATA", HERE.parents[3] / "shared" / "
 
 
 def own_cases() -> list[dict[str, Any]]:
-    return json.loads(OWN.read_text(encoding="utf-8"))["cases"]
+    return list(json.loads(OWN.read_text(encoding="utf-8"))["cases"])
 
 
 def public_functions() -> Iterator[Any]:
