@@ -140,6 +140,27 @@ def test_one_flow_of_three_above_the_proof_is_not_enough() -> None:
     assert rack.run(6.0).state is S.OPENING
 
 
+def test_while_flow_is_proven_the_flow_valve_opens_at_its_own_speed_and_no_further_than_open() -> None:
+    rack = opening(Step.PROVE, fcv_pct=10.0)
+    flow(rack, 100.0)
+    coarse(rack, 9.0)
+    assert rack.writes["FCV-101"] == pytest.approx(20.0)
+    rack.memory = replace(rack.memory, fcv_pct=99.5)
+    coarse(rack, 2.0)
+    assert rack.writes["FCV-101"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(("lpm", "lost"), [(198.0, ()), (100.0, ("FT-101", "FT-102"))])
+def test_the_flow_valve_opens_no_further_with_enough_flow_or_with_none_to_be_seen(
+    lpm: float, lost: tuple[str, ...]
+) -> None:
+    rack = opening(Step.PROVE, fcv_pct=10.0)
+    flow(rack, lpm)
+    spoil(rack, *lost)
+    coarse(rack, 3.0)
+    assert rack.writes["FCV-101"] == pytest.approx(10.0)
+
+
 def test_opening_from_cooldown_moves_no_valve_and_begins_with_the_proof() -> None:
     rack = flowing()
     rack.ask("dark")
