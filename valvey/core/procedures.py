@@ -139,7 +139,8 @@ def follow(view: View) -> tuple[Memory, Event | None]:
         memory = replace(memory, steady_since_s=steady_s)
     if steady_s is not None and view.now_s - steady_s >= row.hold_s(view.limits):
         return _go(memory, row.then, view.now_s)
-    if row.overdue_s is not None and row.overdue is not None and _counts(view) >= row.overdue_s(view.limits):
+    late = row.overdue_s is not None and _counts(view) >= row.overdue_s(view.limits)
+    if late and row.overdue is not None:
         memory, event = _go(memory, row.overdue, view.now_s)
         return replace(memory, cool_overdue=memory.state is State.COOLDOWN), event
     return memory, None
