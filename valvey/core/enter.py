@@ -99,6 +99,8 @@ def _adopted(view: View, memory: Memory, event: Event, after: State) -> Memory:
     if position is not None and abs(position - memory.fcv_pct) > ADOPT_FCV_PCT:
         memory = replace(memory, fcv_pct=position)
     memory = replace(memory, adopted_s=view.now_s, was=after, asked_in_startup=False)
-    if event is E.ADOPT_COOLDOWN and adoption.permit_was_on(view.memory):
+    # in ISOLATING: the valves lapsed, or a trip was written and its latch came too late; an unreadable memory has its own
+    dark = event is E.ADOPT_COOLDOWN or (event is E.ADOPT_ISOLATING and view.memory.readable)
+    if dark and adoption.permit_was_on(view.memory):
         return adoption.latch_adopted(memory, view.now_s)
     return memory

@@ -164,6 +164,8 @@ def test_a_rack_found_dark_that_had_been_in_service_is_latched(
     node = replace(node, memory=replace(node.memory, was=was, readable=readable))
     memory = entered(S.STARTUP, E.ADOPT_COOLDOWN, S.COOLDOWN, node)
     assert [latch.sif for latch in memory.latches] == (["ADOPTED"] if latched else [])
+    memory = entered(S.STARTUP, E.ADOPT_ISOLATING, S.ISOLATING, node)  # also where a trip's own latch came too late
+    assert [latch.sif for latch in memory.latches] == (["ADOPTED"] if latched and readable else [])
     memory = entered(S.STARTUP, E.ADOPT_FLOWING, S.FLOWING, node)
     assert memory.latches == ()
 
