@@ -141,6 +141,11 @@ class Desk:
             self._tell_state()
         self._look(done.now_s)
 
+    @property
+    def has_news(self) -> bool:
+        """Whether facts wait for their memory."""
+        return bool(self._waiting)
+
     def release(self, now_s: float) -> None:
         """Tell the facts whose memory is on disk, or has not got there in time; in order."""
         told = False

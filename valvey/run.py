@@ -19,7 +19,7 @@ from valvey.config_rack import RackConfig, to_limits
 from valvey.core.adoption import begin
 from valvey.core.memory import Memory
 from valvey.core.step import setup
-from valvey.desk import Desk
+from valvey.desk import PATIENCE_S, Desk
 from valvey.field import Field
 from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
 from valvey.letters import Sender
@@ -32,6 +32,8 @@ from valvey.scan import Guard, ScanCounters
 from valvey.wallclock import BootClock, WallClock
 
 MOST_JOURNAL = 256 * 1024 * 1024
+LAST_NEWS_LOOKS = 25
+"""Times 10 ms: how long the end waits for the memory of what is still to be told."""
 PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE}
 """Readings that the shell makes itself."""
 
@@ -191,6 +193,11 @@ class Daemon:
         """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""
         notify("STOPPING=1")
         session = desk.session
+        for _ in range(LAST_NEWS_LOOKS):
+            if not desk.has_news:
+                break
+            await asyncio.sleep(0.01)
+        desk.release(self.clock.now_s() + PATIENCE_S)
         if session is not None:
             session.stop()
             await asyncio.sleep(0)
