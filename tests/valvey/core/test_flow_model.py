@@ -177,8 +177,8 @@ class TestHeader:
         assert model.dp_ahead_kpa(Header(190.0, Source.HEADER, 200.0)) == pytest.approx(175.0)
 
     def test_one_that_only_shivers_is_averaged(self) -> None:
-        assert model.dp_ahead_kpa(Header(252.999, Source.HEADER, 250.0)) == 250.0
-        assert model.dp_ahead_kpa(Header(247.001, Source.HEADER, 250.0)) == 250.0
+        assert model.dp_ahead_kpa(Header(253.0, Source.HEADER, 250.0)) == 250.0
+        assert model.dp_ahead_kpa(Header(247.0, Source.HEADER, 250.0)) == 250.0
         assert model.dp_ahead_kpa(Header(253.001, Source.HEADER, 250.0)) != 250.0
         assert model.dp_ahead_kpa(Header(246.999, Source.HEADER, 250.0)) != 250.0
 
