@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldkit import alarm
 from fieldkit.errors import Refusal
-from valvey.core.loop import events, plan
+from valvey.core.loop import events, leases, plan
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.seen import LoopView
@@ -93,6 +93,8 @@ def _plan(view: LoopView, request: LoopRequest) -> _Result:
         return view.memory, [], Refusal("args", f"rack {rack!r}, work {work!r} is not known here", allow)
     found = asdict(plan.predict(view, work, rack))
     refusal = judge(view, view.memory, rack, work)
+    if leases.adopting(view.memory, view.limits, view.now_s):
+        refusal = Refusal("starting", "the coordinator has just started", "the same a little later")
     found["refused"] = None if refusal is None else {"reason": refusal.reason, "would_allow": refusal.would_allow}
     return view.memory, [], found
 

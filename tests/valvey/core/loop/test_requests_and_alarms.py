@@ -33,6 +33,8 @@ def test_a_plan_may_be_asked_for_by_anybody_and_says_why_it_would_be_refused(loo
     told = loop.request("plan", role="observer", rack="r2", work="isolate").fields
     assert "at most 1" in told["proof"]["refused"]["reason"]
     assert json.dumps(told["proof"])
+    told = PaperLoop().request("plan", rack="r2", work="isolate").fields
+    assert "just started" in told["proof"]["refused"]["reason"]
 
 
 @pytest.mark.parametrize(
