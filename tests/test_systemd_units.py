@@ -87,11 +87,15 @@ def test_the_command_is_one_that_the_project_installs(name: str) -> None:
     scripts = (UNITS.parent / "pyproject.toml").read_text(encoding="utf-8")
     command = _Unit(name)["Service"]["ExecStart"].split()
     assert re.search(rf"^{Path(command[0]).name} = ", scripts, flags=re.MULTILINE)
-    assert command[1] == "run"
+    assert "run" in command[1:3]  # `valvey run` and its like, or `valvey loop run`
 
 
 def test_stopping_valvey_leaves_the_outputs_as_found() -> None:
     assert not {"ExecStop", "ExecStopPost", "ExecReload"} & set(_Unit("valvey@.service")["Service"])
+
+
+def test_stopping_the_coordinator_leaves_the_set_point_as_it_is() -> None:
+    assert not {"ExecStop", "ExecStopPost", "ExecReload"} & set(_Unit("valvey-loop@.service")["Service"])
 
 
 def test_valvey_waits_for_no_broker_and_no_network() -> None:

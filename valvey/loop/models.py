@@ -46,8 +46,8 @@ class ModeNumbers(Model):
 class Cdu(Bus):
     """The CDU: one Modbus device, read and, when the coordinator is armed, told its set-point."""
 
-    timeout_s: Annotated[float, Field(gt=0, le=0.4)]
-    """For a connection attempt and for a reply; the leases wait for it."""
+    timeout_s: Annotated[float, Field(gt=0, le=0.3)]
+    """For a connection attempt and for a reply: the leases wait for it, and the watchdog."""
     points: dict[LoopTag, Text]
     """Tag → point of the profile. Needed: PT-201, PT-202, FT-201, TT-201. Used when there: TT-202, LT-201, LDT-201."""
     mode: ModeNumbers
