@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from valvey.core import draining, filling, testing, working
 from valvey.core.chart import Event, State, Step
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.verdict import D, H, U, k_of_n
 from valvey.core.view import CARRYING_FRACTION, View
-
-Condition = Callable[[View], bool]
+from valvey.core.working import Condition, Fail
 
 
 def _age_s(view: View) -> float:
@@ -85,6 +85,9 @@ class StepRow:
     done     what ends it, once it has held for ``hold_s``
     then     the next step of the same state, or the event that leaves the state
     overdue  how long it may take, and what follows then; None = as long as it takes
+    late     what the work failed by when a deadline ends it
+    fails    signs that end the work before that
+    aside    what sends it to another step meanwhile
     """
 
     state: State
@@ -94,6 +97,9 @@ class StepRow:
     hold_s: Callable[[Limits], float] = lambda _limits: 0.0
     overdue_s: Callable[[Limits], float] | None = None
     overdue: Step | Event | None = None
+    late: str = "late"
+    fails: tuple[Fail, ...] = ()
+    aside: tuple[Condition, Step] | None = None
 
 
 S, E = State, Event
@@ -110,6 +116,20 @@ STEPS: tuple[StepRow, ...] = (
     StepRow(S.ISOLATING, Step.SUPPLY,   _supply_shut,         Step.RETURN),
     StepRow(S.ISOLATING, Step.RETURN,   _both_shut_or_waited, Step.PROVE),
     StepRow(S.ISOLATING, Step.PROVE,    _proven_shut,         E.PROVEN_SHUT),
+
+    StepRow(S.DRAINING,  Step.VENT,     draining.vented,      Step.WATCH,       overdue_s=lambda x: x.vent_s + 10.0,  overdue=E.STEP_FAILED, late="vent_shut", fails=draining.VENT_FAILS),
+    StepRow(S.DRAINING,  Step.WATCH,    draining.watched,     Step.DRAIN,       overdue_s=lambda x: x.watch_s + 30.0, overdue=E.STEP_FAILED, late="vent_open", fails=draining.WATCH_FAILS),
+    StepRow(S.DRAINING,  Step.DRAIN,    draining.emptied,     E.DRAINED,        hold_s=lambda _x: draining.NIL_S, fails=draining.DRAIN_FAILS, aside=(draining.sump_high, Step.SUMP)),
+    StepRow(S.DRAINING,  Step.SUMP,     draining.sump_free,   Step.DRAIN,       hold_s=lambda _x: 1.0, fails=draining.SUMP_FAILS),
+    StepRow(S.FILLING,   Step.CRACK,    filling.cracked,      Step.BLEED,       overdue_s=lambda x: 2.0 * x.stroke_101_s + 0.12 * x.fcv_stroke_s + 30.0, overdue=E.STEP_FAILED, late="no_flow", fails=filling.CRACK_FAILS),
+    StepRow(S.FILLING,   Step.BLEED,    filling.bled,         Step.TOP,         overdue_s=lambda x: x.fill_overdue_s, overdue=E.STEP_FAILED, fails=filling.BLEED_FAILS),
+    StepRow(S.FILLING,   Step.TOP,      filling.topped,       E.FILLED,         overdue_s=lambda x: x.fill_overdue_s, overdue=E.STEP_FAILED, fails=filling.TOP_FAILS),
+    StepRow(S.TESTING,   Step.SETTLE,     testing.settled,    Step.PRESSURE,    overdue_s=lambda _x: 120.0,             overdue=E.STEP_FAILED, late="unsteady",  fails=testing.SETTLE_FAILS),
+    StepRow(S.TESTING,   Step.PRESSURE,   testing.held,       Step.STROKE_101,  overdue_s=lambda x: x.test_overdue_s,   overdue=E.STEP_FAILED, late="unsteady",  fails=testing.PRESSURE_FAILS),
+    StepRow(S.TESTING,   Step.STROKE_101, testing.opened_101, Step.RESEAT_101,  overdue_s=lambda x: 2.0 * x.stroke_101_s + 2.0, overdue=E.STEP_FAILED, late="stuck_101"),
+    StepRow(S.TESTING,   Step.RESEAT_101, testing.shut_101,   Step.STROKE_102,  overdue_s=lambda x: 1.5 * x.stroke_101_s, overdue=E.STEP_FAILED, late="stuck_101"),
+    StepRow(S.TESTING,   Step.STROKE_102, testing.opened_102, Step.RESEAT_102,  overdue_s=lambda x: 2.0 * x.stroke_102_s + 2.0, overdue=E.STEP_FAILED, late="stuck_102"),
+    StepRow(S.TESTING,   Step.RESEAT_102, testing.shut_102,   E.TESTED,         overdue_s=lambda x: 1.5 * x.stroke_102_s, overdue=E.STEP_FAILED, late="stuck_102"),
 )
 # fmt: on
 
@@ -122,6 +142,8 @@ def first_step(state: State, default: Step, view: View) -> Step:
         return Step.PROVE  # the valves are open: nothing moves
     if state is S.ISOLATING and not view.coils_on():
         return Step.RETURN  # one valve is shutting already: shut both
+    if state is S.TESTING and view.memory.state is S.FILLING:
+        return Step.SETTLE  # XV-101 is still open
     return default
 
 
@@ -131,6 +153,16 @@ def follow(view: View) -> tuple[Memory, Event | None]:
     row = _BY_STEP.get((memory.state, memory.step))
     if row is None:
         return memory, None
+    if memory.work is not None:
+        memory = replace(memory, work=working.observe(view))
+        view = replace(view, memory=memory)
+        work, failed = working.failure(view, row.fails)
+        memory = replace(memory, work=work, failed=failed)
+        if failed is not None:
+            return memory, E.STEP_FAILED
+        if row.aside is not None and row.aside[0](view):
+            return _go(memory, row.aside[1], view.now_s)
+        view = replace(view, memory=memory)
     done = row.done(view)
     steady_s = memory.steady_since_s if done else None
     if done and steady_s is None:
@@ -139,25 +171,25 @@ def follow(view: View) -> tuple[Memory, Event | None]:
         memory = replace(memory, steady_since_s=steady_s)
     if steady_s is not None and view.now_s - steady_s >= row.hold_s(view.limits):
         return _go(memory, row.then, view.now_s)
-    late = row.overdue_s is not None and _counts(view) >= row.overdue_s(view.limits)
+    late = row.overdue_s is not None and _hurries(memory) and _age_s(view) >= row.overdue_s(view.limits)
     if late and row.overdue is not None:
         memory, event = _go(memory, row.overdue, view.now_s)
-        return replace(memory, cool_overdue=memory.state is State.COOLDOWN), event
+        failed = row.late if event is E.STEP_FAILED else memory.failed
+        return replace(memory, cool_overdue=memory.state is State.COOLDOWN, failed=failed), event
     return memory, None
 
 
-def _counts(view: View) -> float:
-    """Seconds that count against the deadline: COOLDOWN waits for as long as nobody wants it to go on."""
-    memory = view.memory
-    if memory.state is S.COOLDOWN and not memory.isolate_wanted:
-        return 0.0
-    return _age_s(view)
+def _hurries(memory: Memory) -> bool:
+    """Whether the step has a deadline now: COOLDOWN waits for as long as nobody wants it to go on."""
+    return memory.state is not State.COOLDOWN or memory.isolate_wanted
 
 
 def _go(memory: Memory, then: Step | Event, now_s: float) -> tuple[Memory, Event | None]:
     if isinstance(then, Event):
         return memory, then
-    return replace(memory, step=then, step_since_s=now_s, steady_since_s=None, fcv_from_pct=memory.fcv_pct), None
+    work = None if memory.work is None else working.fresh(memory.work)
+    gone = replace(memory, step=then, step_since_s=now_s, steady_since_s=None, fcv_from_pct=memory.fcv_pct, work=work)
+    return gone, None
 
 
 def throttle_pct(view: View, dt_s: float) -> float:

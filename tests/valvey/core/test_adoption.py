@@ -9,7 +9,7 @@ from fieldkit.alarm import AlarmState, Phase
 from tests.plant import BOOT, FLOWING_VALUES, SHUT_VALUES, PaperRack, commissioned, flowing, isolated, limits, starting
 from tests.valvey.core.bench import alarms, coarse, last, repair, rows, spoil, transitions, verdict
 from valvey.core import persist
-from valvey.core.adoption import METERS, NEEDED, begin
+from valvey.core.adoption import METERS, NEEDED, begin, permit_was_on
 from valvey.core.alarm_rows import BY_NAME
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
@@ -45,7 +45,7 @@ def unreadable(values: dict[str, float] | None = None, starts_s: tuple[float, ..
 @pytest.mark.parametrize(
     ("was", "latches"),
     [
-        (State.FLOWING, (latch("SIF-7", Effect.ESD),)),
+        (State.FLOWING, (latch("SIF-7", Effect.NONE),)),
         (State.ISOLATING, (latch("SIF-9", Effect.NONE),)),
         (State.FLOWING, (latch("PROOF_LOST", Effect.ESD),)),
         (State.ESD, ()),
@@ -108,6 +108,27 @@ def test_row_4_takes_one_good_flow_meter_at_a_quarter_of_the_need() -> None:
         assert rack.run(0.1).state is state
 
 
+def test_row_4_takes_a_flow_of_exactly_a_quarter_of_the_need() -> None:
+    rack = restarted(State.FLOWING, {**FLOWING_VALUES, "FT-101": 0.25 * (1.49 * 132.0), "FT-102": 0.0})
+    rack.rack = replace(rack.rack, trips=tuple(row for row in rack.rack.trips if row.sif != "SIF-4"))
+    assert rack.run(0.1).state is State.FLOWING
+
+
+def test_row_5_a_rack_that_was_unloading_and_is_found_dark_is_latched() -> None:
+    assert restarted(State.UNLOADING, {**FLOWING_VALUES, "XSY-101": 0, "XI-101": 0}).run(0.1).latched == ("ADOPTED",)
+
+
+@pytest.mark.parametrize(("was", "readable"), [(State.ISOLATED, False), (None, True)])
+@pytest.mark.parametrize("contactor", [0, 1])
+def test_only_a_memory_that_could_not_be_read_and_says_nothing_may_have_been_in_service(
+    was: State | None, readable: bool, contactor: float
+) -> None:
+    rack = restarted(State.FLOWING, {**FLOWING_VALUES, "XI-101": contactor})
+    rack.memory = replace(rack.memory, was=was, readable=readable)
+    assert rack.run(0.1).state is State.ISOLATING
+    assert not permit_was_on(replace(rack.memory, was=was, readable=readable))
+
+
 def test_row_5_a_demand_of_a_safety_function_keeps_a_rack_from_service() -> None:
     rack = restarted(State.FLOWING, {**FLOWING_VALUES, "TT-101": 55.0})
     assert rack.run(0.1).state is State.COOLDOWN
@@ -156,12 +177,26 @@ def test_row_6_shuts_without_waiting_when_a_dark_latch_stands() -> None:
 # --- what it waits for -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tag", NEEDED)
+TAGS = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "XY-101", "XY-102", "XSY-101", "XI-101")
+
+
+def test_it_needs_limits_read_backs_and_the_contactor() -> None:
+    assert sorted(NEEDED) == sorted(TAGS)
+    assert METERS == ("FT-101", "FT-102")
+
+
+@pytest.mark.parametrize("tag", TAGS)
 def test_it_waits_at_most_three_seconds_for_each_tag_that_it_needs(tag: str) -> None:
     rack = restarted(State.FLOWING, dict(FLOWING_VALUES))
     spoil(rack, tag)
     assert rack.run(2.95).state is State.STARTUP
     assert rack.run(0.05).state is State.ISOLATING
+
+
+def test_a_tag_that_was_never_read_is_waited_for_as_well() -> None:
+    rack = restarted(State.FLOWING, dict(FLOWING_VALUES))
+    del rack.values["XI-101"]
+    assert rack.run(2.95).state is State.STARTUP
 
 
 def test_a_deadline_that_is_missed_leaves_a_stopped_rack_stopped() -> None:
@@ -186,6 +221,15 @@ def test_two_samples_are_two_polls_and_not_one_seen_twice() -> None:
     assert rack.memory.sightings["ZSO-101"].count == 1
     rack.stale.clear()
     assert rack.run(0.05).state is State.FLOWING
+
+
+def test_samples_are_counted_one_by_one() -> None:
+    rack = restarted(State.FLOWING, dict(FLOWING_VALUES))
+    spoil(rack, "XI-101")
+    rack.run(0.2)
+    assert {tag: one.count for tag, one in rack.memory.sightings.items()} == dict.fromkeys(
+        {*TAGS, *METERS} - {"XI-101"}, 4
+    )
 
 
 def test_samples_from_before_this_start_do_not_count() -> None:
