@@ -111,7 +111,7 @@ def _all_proven_off(view: View) -> bool:
 
 # fmt: off
 _ROWS: tuple[RequestRow, ...] = (
-    RequestRow("emergency_stop", K.SAFER,   _EVERYBODY, _ALL_STATES - {S.ESD}, "everything to its fail position, latched (SIF-7)", goal=frozenset({S.ESD}), way=_UNKNOWN, proof=_all_proven_off),
+    RequestRow("emergency_stop", K.SAFER,   _EVERYBODY, _ALL_STATES, "everything to its fail position, latched (SIF-7)", goal=frozenset({S.ESD}), way=_UNKNOWN, proof=_all_proven_off),
     RequestRow("dark",           K.SAFER,   _EVERYBODY, _DARKER,      "permit off, coolant goes on flowing; latched (SIF-10)", args={"trip": _FLAG}, goal=_DARK, way=_UNKNOWN, proof=_permit_proven_off),
     RequestRow("isolate",        K.SAFER,   _EVERYBODY, _ISOLABLE,    "unload, cool down, shut both valves; 'trip' from a trip source shuts at once", args={"trip": _FLAG, "force": _FLAG}, event=Event.ISOLATE, goal=_PROVEN, way=_CLOSING, proof=View.shut_proven),
     RequestRow("lock",           K.SAFER,   _EVERYBODY, _LOCKABLE,    "an administrative lock, owned by a named person", args={"owner": _TEXT}, why=True),

@@ -361,6 +361,23 @@ def test_an_accepted_emergency_stop_of_an_armed_rack_stops_it_from_every_state()
         assert [latch.sif for latch in node.memory.latches] == ["SIF-7"]
 
 
+def test_an_emergency_stop_is_latched_also_by_a_rack_that_is_in_esd_for_another_reason() -> None:
+    start = with_latch(standing(State.ESD), "PROOF_LOST")
+    node, (answer,) = ask(start, "emergency_stop")
+    assert (answer["reason"], node.memory.state) == ("", State.ESD)
+    assert [latch.sif for latch in node.memory.latches] == ["PROOF_LOST", "SIF-7"]
+
+
+def test_an_emergency_stop_beside_its_own_reset_stands() -> None:
+    start = with_latch(standing(State.ESD), "SIF-7")
+    reset = request(start, "reset", id="reset", sif=["SIF-7"])
+    node, answers = tell(RACK, start, reset, request(start, "emergency_stop", id="stop"))
+    assert codes(answers) == ["cause_not_clear", "ok"]
+    assert (node.memory.state, len(node.memory.latches)) == (State.ESD, 1)
+    node, answers = tell(RACK, node, request(node, "reset", sif=["SIF-7"]))
+    assert (codes(answers), node.memory.state) == (["ok"], State.ISOLATING)
+
+
 def test_a_dark_takes_the_permit_away_in_the_scan_in_which_it_is_heard() -> None:
     for state in (State.OPENING, *PERMIT_ON, State.FILLING, State.TESTING):
         start = standing(state)

@@ -18,7 +18,7 @@ ROLES = (*EVERYBODY.split(), "observer", "nobody")
 
 #: Name: class, states where it applies, roles, arguments of a plain one, code of the answer by a healthy armed rack.
 TABLE: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
-    "emergency_stop": ("SAFER", ALL.replace(" ESD", ""), EVERYBODY, {}, "ok"),
+    "emergency_stop": ("SAFER", ALL, EVERYBODY, {}, "ok"),
     "dark": ("SAFER", "STARTUP OPENING FLOWING UNLOADING COOLDOWN FILLING TESTING", EVERYBODY, {}, "ok"),
     "isolate": ("SAFER", "STARTUP OPENING FLOWING COOLDOWN FILLING TESTING", EVERYBODY, {}, "ok"),
     "lock": ("SAFER", "ISOLATED DRAINED ESD", EVERYBODY, {"owner": "anna"}, "ok"),
