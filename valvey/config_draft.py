@@ -64,6 +64,8 @@ def read(document: Document, faults: list[Fault], model: type[M], neutral: dict[
             return Draft(document, model.model_validate_json(json.dumps(data), strict=True), faults, gone)
         except ValidationError as error:
             problems = problems_of(model, data, error)
+        # A key in the wrong unit is told first: the key that is missing for it takes the part around both out.
+        problems.sort(key=lambda problem: _right_unit(problem) is None)
         meant = {(*problem.path[:-1], right) for problem in problems if (right := _right_unit(problem)) is not None}
         for problem in problems:
             if problem.path not in meant and not any(problem.path[: len(path)] == path for path in gone):
