@@ -28,7 +28,7 @@ def mosquitto(tmp_path: Path) -> Generator[Broker, None, None]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("count", [3, pytest.param(17, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize("count", [2, pytest.param(17, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
 def test_a_leak_is_acted_on_within_two_fast_scans_the_first_after_a_start_too(
     tmp_path: Path, mosquitto: Broker, count: int
 ) -> None:
@@ -49,7 +49,7 @@ def test_a_leak_is_acted_on_in_time_with_any_one_other_device_silent(
         assert {fault["device"] for fault in faults if fault["kind"] == "no_reply"} == set(devices)
 
     case = Case(f"silent {', '.join(devices)}", lambda rig: silent(rig, devices))
-    in_time(rounds(case, tmp_path, mosquitto, 1, also=really_silent))
+    in_time(rounds(case, tmp_path, mosquitto, 1, racks=6 if len(devices) > 1 else 4, also=really_silent))
 
 
 @pytest.mark.long
@@ -70,7 +70,7 @@ def test_a_leak_is_acted_on_in_time_with_a_hung_broker(tmp_path: Path, mosquitto
         finally:
             mosquitto.thaw()
 
-    in_time(rounds(Case("broker hung", hung), tmp_path, mosquitto, count))
+    in_time(rounds(Case("broker hung", hung), tmp_path, mosquitto, count, racks=racks_for(count)))
 
 
 @pytest.mark.timeout(120)
@@ -81,7 +81,7 @@ def test_a_leak_is_acted_on_in_time_with_the_disk_stalled_and_the_alarm_says_so(
     needs_own_disk(tmp_path / "try")
     with Bystander("127.0.0.1", mosquitto.port, SITE) as bus:
         case = Case("disk stalled", lambda rig: disks.stalled(rig.state), own_disk=True)
-        in_time(rounds(case, tmp_path, mosquitto, count, also=told_all_the_same(bus)))
+        in_time(rounds(case, tmp_path, mosquitto, count, racks=racks_for(count), also=told_all_the_same(bus)))
 
 
 @pytest.mark.timeout(120)
@@ -99,7 +99,12 @@ def test_a_leak_is_acted_on_in_time_with_the_disk_full_and_the_alarm_says_so(
 
     with Bystander("127.0.0.1", mosquitto.port, SITE) as bus:
         case = Case("disk full", filled, own_disk=True)
-        in_time(rounds(case, tmp_path, mosquitto, count, also=told_all_the_same(bus)))
+        in_time(rounds(case, tmp_path, mosquitto, count, racks=racks_for(count), also=told_all_the_same(bus)))
+
+
+def racks_for(count: int) -> int:
+    """Fewer in the single round of CI: starting them takes longer than hurting them."""
+    return 4 if count == 1 else 6
 
 
 def told_all_the_same(bus: Bystander) -> Callable[[Rig], None]:
