@@ -195,9 +195,9 @@ def _go(memory: Memory, then: Step | Event, now_s: float) -> tuple[Memory, Event
 def throttle_pct(view: View, dt_s: float) -> float:
     """Return the opening that FCV-101 is kept at: held, ramped down before isolation, opened until the flow is proven."""
     memory, limits = view.memory, view.limits
-    if (memory.state, memory.step) == (S.COOLDOWN, Step.RAMP) and memory.fcv_from_pct > limits.fcv_low_pct:
+    if (memory.state, memory.step) == (S.COOLDOWN, Step.RAMP):
         share = min(1.0, _age_s(view) / limits.fcv_ramp_s)
-        return memory.fcv_from_pct - share * (memory.fcv_from_pct - limits.fcv_low_pct)
+        return memory.fcv_from_pct - share * max(0.0, memory.fcv_from_pct - limits.fcv_low_pct)
     if (memory.state, memory.step) == (S.OPENING, Step.PROVE):
         flow = view.best("FT-101", "FT-102")
         if flow is not None and flow < limits.flow_nominal_lpm:

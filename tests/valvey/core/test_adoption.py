@@ -223,6 +223,14 @@ def test_two_samples_are_two_polls_and_not_one_seen_twice() -> None:
     assert rack.run(0.05).state is State.FLOWING
 
 
+def test_a_sample_of_the_very_start_counts() -> None:
+    rack = restarted(State.FLOWING, dict(FLOWING_VALUES))
+    rack._at_s["XI-101"] = rack.memory.since_s
+    rack.stale.add("XI-101")
+    rack.run(0.1)
+    assert rack.memory.sightings["XI-101"].count == 1
+
+
 def test_samples_are_counted_one_by_one() -> None:
     rack = restarted(State.FLOWING, dict(FLOWING_VALUES))
     spoil(rack, "XI-101")
@@ -314,6 +322,10 @@ def test_unreadable_memory_forbids_opening_until_a_person_has_reset_and_unlocked
     assert rack.ask("open").fields["code"] == "no_lock"
     assert rack.ask("unlock", owner="MEM").fields["code"] == "owner"
     assert rack.ask("unlock", role="supervisor", owner="MEM").fields["status"] == "accepted"
+
+
+def test_a_start_knows_whether_it_could_read_its_memory(rack: PaperRack) -> None:
+    assert (unreadable().memory.readable, rack.restart().memory.readable) == (False, True)
 
 
 def test_unreadable_memory_counts_as_the_second_start() -> None:

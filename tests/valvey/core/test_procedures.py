@@ -210,7 +210,7 @@ def test_unloading_ends_when_the_load_is_below_five_percent_for_two_seconds() ->
 @pytest.mark.parametrize("tag", ["JT-101", "ET-101"])
 def test_five_percent_on_either_meter_are_a_load(tag: str) -> None:
     rack = unloading()
-    rack.values.update({"JT-101": 0.0, "ET-101": 0.0, tag: 6.61})
+    rack.values.update({"JT-101": 0.0, "ET-101": 0.0, tag: 0.05 * 132.0})
     assert rack.run(3.0).state is S.UNLOADING
 
 
@@ -361,6 +361,13 @@ def test_a_cancel_keeps_a_cooling_rack_where_it_is() -> None:
     rack.ask("cancel")
     assert (rack.memory.isolate_wanted, rack.memory.step) == (False, Step.COOL)
     coarse(rack, 140.0, dt_s=2.0)
+    assert rack.state is S.COOLDOWN
+
+
+def test_the_ramp_of_a_rack_that_nobody_wants_isolated_any_more_ends_nowhere() -> None:
+    rack = place(cooling(isolate_wanted=False), S.COOLDOWN, Step.RAMP, fcv_pct=60.0, fcv_from_pct=60.0)
+    rack.values["ZT-101"] = 11.0
+    coarse(rack, 130.0, dt_s=1.9)
     assert rack.state is S.COOLDOWN
 
 
