@@ -585,10 +585,7 @@ def test_another_boot_has_protective_windows_over() -> None:
         return_ref_kpa=(215.0, 215.0),
     )
     memory = other_boot(stored)
-    assert memory.shut_since_s is not None
-    assert memory.permit_off_since_s is not None
-    assert 50.0 - memory.shut_since_s >= 600.0
-    assert 50.0 - memory.permit_off_since_s >= 600.0
+    assert (memory.shut_since_s, memory.permit_off_since_s) == (50.0 - 3600.0, 50.0 - 3600.0)  # longer than any window
     assert (memory.header_ref_kpa, memory.return_ref_kpa) == (None, None)
     never = other_boot(commissioned(State.FLOWING))
     assert (never.shut_since_s, never.permit_off_since_s) == (None, None)
