@@ -124,6 +124,26 @@ class SetPoints(Model):
     prove_overdue_s: Annotated[float, Field(ge=30, le=1800)] = 300.0
     unload_overdue_s: Annotated[float, Field(ge=10, le=7200)] = 600.0
     planned_flow_wait_s: Annotated[float, Field(ge=1, le=30)] = 30.0
+    volume_l: Annotated[float, Field(ge=1, le=500)] = 45.0
+    """Coolant that the full rack holds between its isolation valves; a drain or fill that passes 110 % of it fails."""
+    vent_s: Annotated[float, Field(ge=5, le=60)] = 10.0
+    watch_s: Annotated[float, Field(ge=60, le=600)] = 60.0
+    watch_kpa: Annotated[float, Field(ge=0.5, le=5)] = 5.0
+    """Before a drain: more pressure than this in the vented rack, and a shut valve passes."""
+    watch_rise_kpa: Annotated[float, Field(ge=0.5, le=2)] = 2.0
+    drain_blocked_s: Annotated[float, Field(ge=10, le=30)] = 30.0
+    drain_overdue_s: Annotated[float, Field(ge=120, le=7200)] = 1800.0
+    sump_wait_s: Annotated[float, Field(ge=10, le=3600)] = 600.0
+    fcv_fill_pct: Annotated[float, Field(ge=5, le=12)] = 10.0
+    """FCV-101 while filling: no more than the loop's make-up gives."""
+    full_kpa: Annotated[float, Field(ge=5, le=200)] = 50.0
+    """PT-101 or PT-102 with the vent open: it passes liquid, so the rack is full."""
+    fill_overdue_s: Annotated[float, Field(ge=120, le=7200)] = 1800.0
+    relief_crack_kpa: Annotated[float, Field(ge=5, le=50)] = 40.0
+    """CV-102's opening pressure above the return header (W5)."""
+    test_hold_s: Annotated[float, Field(ge=60, le=3600)] = 120.0
+    test_decay_kpa: Annotated[float, Field(ge=1, le=20)] = 5.0
+    test_overdue_s: Annotated[float, Field(ge=180, le=7200)] = 1800.0
     adopt_s: Annotated[float, Field(ge=0.5, le=3)] = 3.0
     late_s: Annotated[float, Field(ge=0.5, le=2)] = 2.0
     """A scan that comes later than this makes the rack begin at STARTUP again."""

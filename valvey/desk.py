@@ -184,7 +184,7 @@ class Desk:
             name = str(fact.fields["alarm"])
             self._alarms_told.add(name)
             self._put(self._alarm(name, memory))
-        if fact.kind in {FactKind.ANSWER, FactKind.ENDED}:
+        if fact.kind in {FactKind.ANSWER, FactKind.PROGRESS, FactKind.ENDED}:
             client, request_id = str(fact.fields["client"]), str(fact.fields["id"])
             pending = any(one.id == request_id for one in memory.pending)
             for response in letters.responses(self._sender, fact, pending):

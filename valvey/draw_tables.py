@@ -113,13 +113,13 @@ def _demand(demand: Demand | None) -> tuple[str, ...]:
     if demand is None:
         return ("no write",) * 6
     valves = (demand.xv_101, demand.xv_102, demand.xv_103, demand.xv_104)
-    throttle = {Throttle.SHUT: "shut", Throttle.LOW: "low", Throttle.KEEP: "as kept"}[demand.fcv_101]
+    throttle = {Throttle.SHUT: "shut", Throttle.LOW: "low", Throttle.FILL: "fill", Throttle.KEEP: "as kept"}[demand.fcv_101]
     return ("on" if demand.xs_101 else "off", *("open" if one else "shut" for one in valves), throttle)
 
 
 def steps() -> str:
     limits = Limits()
-    heads = ("state", "step", "leads to", "after it held for", "may take", "then")
+    heads = ("state", "step", "leads to", "after it held for", "may take", "then", "fails by")
     return table(
         heads,
         (
@@ -130,6 +130,7 @@ def steps() -> str:
                 f"{row.hold_s(limits):g} s",
                 "-" if row.overdue_s is None else f"{row.overdue_s(limits):g} s",
                 row.overdue,
+                ", ".join(fail.name for fail in row.fails) or "-",
             )
             for row in STEPS
         ),

@@ -169,13 +169,16 @@ def alarm(sender: Sender, one: AlarmState) -> envelope.Alarm:
 
 
 def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Response]:
-    """What a client is told of an ANSWER or ENDED fact. ``pending``: its end is still to come."""
+    """What a client is told of an ANSWER, PROGRESS or ENDED fact. ``pending``: its end is still to come."""
     fields, wall_s = fact.fields, sender.wall_of(fact.at_s)
     about = {"simulated": sender.simulated, "id": fields["id"], "request": fields["request"], "wall_s": wall_s}
     if fact.kind is FactKind.ENDED:
         proof = {name: plain(value) for name, value in fields["proof"].items()} | {"state": str(fields["state"])}
         reason = str(fields["reason"]) or None
         return [envelope.Response(**about, status=envelope.Status(fields["status"]), reason=reason, proof=proof)]
+    if fact.kind is FactKind.PROGRESS:
+        step, percent, eta_s = str(fields["step"]), fields["percent"], fields["eta_s"]
+        return [envelope.Response(**about, status=envelope.Status.PROGRESS, step=step, percent=percent, eta_s=eta_s)]
     about["state_seq"] = fields["state_seq"]
     if fields["status"] == "refused":
         code, reason, allow = fields["code"], str(fields["reason"]), str(fields["allow"])

@@ -1,6 +1,7 @@
 """The alarm table (ISA-18.2): what each alarm means and asks for. Rows ending in ``-*`` stand for one alarm a tag, SIF or bus."""
 
 from fieldkit.alarm import AlarmRow, Priority
+from valvey.core.failures import FAILURES
 from valvey.core.trips import TRIPS
 
 P = Priority
@@ -45,6 +46,8 @@ ALARM_ROWS: tuple[AlarmRow, ...] = (
     _row("contamination-*",   P.MEDIUM,   "a leak detector reports contamination",                     "it may not see liquid",                                    "clean the rope or spot",                                       86400.0, on_s=5.0),
     _row("unload-overdue",    P.MEDIUM,   "unloading took longer than allowed and was given up",       "the rack is still in service",                             "take the load off the rack, then ask again",                   3600.0),
     _row("cooling-overdue",   P.MEDIUM,   "the rack did not cool down in time before isolation",       "heat is shut in; pressure is relieved through CV-102",     "watch PT-101; look for power that is still on",                600.0),
+    _row("work-failed-*",     P.MEDIUM,   "planned work on the rack was given up; its name says why",  "the rack is shut, or as the work left it; nothing opens by itself", "find the cause by the runbook, then ask again",         3600.0),
+    _row("sump-high",         P.MEDIUM,   "the drain sump is high while a rack is drained or filled",  "the drain waits, and is given up when it waits too long",  "pump the sump out; check LSH-203",                             300.0),
     _row("valve-doubt",       P.HIGH,     "there are signs that a shut valve is not shut",               "isolation is not proven; planned work waits",              "check limit switches, flow meters and the valve",              600.0, on_s=1.0),
     _row("trapped-liquid",    P.HIGH,     "pressure is high in a shut rack",                           "the relief valve opens",                                   "let it cool; check CV-102",                                    600.0, on_s=1.0),
     _row("power-on-dark",     P.CRITICAL, "power is not proven off although the permit is off",        "heat without a permit; unsafe to work on",                 "open the feeder by hand; check the battery shelf",             60.0),
@@ -56,12 +59,17 @@ ALARM_ROWS: tuple[AlarmRow, ...] = (
     _row("gate-refused",      P.HIGH,     "the last gate refused a demand",                            "the output stays de-energised",                            "compare the demand with the field; report it",                 600.0, on_s=1.0),
 )
 # fmt: on
+#: Begins the id of the alarm of work that was given up; the name of the failure follows.
+WORK_FAILED = "work-failed-"
 BY_NAME = {row.id: row for row in ALARM_ROWS}
 
 
 def slug(name: str) -> str:
     """A tag, SIF or rule name as part of an alarm id."""
     return name.lower().replace("/", "-").replace("_", "-").replace(".", "-")
+
+
+_FAILED = {slug(name): text for name, text in FAILURES.items()}
 
 
 def row_of(alarm_id: str) -> AlarmRow | None:
@@ -73,6 +81,8 @@ def row_of(alarm_id: str) -> AlarmRow | None:
         prefix = wild.id.removesuffix("*")
         if wild.id.endswith("-*") and alarm_id.startswith(prefix) and len(alarm_id) > len(prefix):
             fields = {name: getattr(wild, name) for name in wild.__slots__}
+            if prefix == WORK_FAILED:
+                fields["cause"] = _FAILED.get(alarm_id.removeprefix(prefix), wild.cause)
             return AlarmRow(**{**fields, "id": alarm_id})
     return None
 

@@ -147,6 +147,10 @@ def _plant(view: View) -> Iterable[str]:
         yield "trapped-liquid"
     if memory.latched("SIF-13"):
         yield "power-on-dark"
+    if memory.failed is not None:
+        yield f"work-failed-{slug(memory.failed)}"
+    if memory.state in {State.DRAINING, State.FILLING} and view.on("LSH-203") is True:
+        yield "sump-high"
 
 
 def _people(view: View) -> Iterable[str]:

@@ -50,6 +50,13 @@ class Step(StrEnum):
     PRESSURE = "pressure"
     STROKE_101 = "stroke_101"
     STROKE_102 = "stroke_102"
+    SUMP = "sump"
+    """Draining waits until the sump is not high any more."""
+    SETTLE = "settle"
+    """XV-101 shuts after a fill, before the pressure is held."""
+    RESEAT_101 = "reseat_101"
+    """XV-101 shuts again: the second half of its stroke."""
+    RESEAT_102 = "reseat_102"
 
 
 class Event(StrEnum):
@@ -110,7 +117,7 @@ PROVEN_SHUT_STATES = frozenset({S.ISOLATED, S.DRAINING, S.DRAINED, S.TESTING})
 """States that stand on both valves being proven shut."""
 OPENING_WORK = frozenset({S.OPENING, S.FILLING, S.TESTING})
 """States in which the last gate lets an isolation valve's output rise."""
-DEMANDED_OPEN = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.FILLING})
+DEMANDED_OPEN = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN, S.FILLING, S.TESTING})
 """States in which at least one step demands an isolation valve open."""
 
 
@@ -183,6 +190,8 @@ class Throttle(StrEnum):
     SHUT = "shut"
     LOW = "low"
     """At most the low position that ``limits.fcv_low_pct`` names."""
+    FILL = "fill"
+    """The position that ``limits.fcv_fill_pct`` names: no more than the make-up gives."""
     KEEP = "keep"
     """The position that the memory holds (flow control's, or as adopted)."""
 
@@ -221,16 +230,29 @@ OUTPUTS: dict[tuple[State, Step], Demand | None] = {
     (S.DRAINING,  Step.VENT):       Demand(False, False, False, False, True,  Throttle.SHUT),
     (S.DRAINING,  Step.WATCH):      _SHUT,
     (S.DRAINING,  Step.DRAIN):      Demand(False, False, False, True,  True,  Throttle.SHUT),
+    (S.DRAINING,  Step.SUMP):       _SHUT,
     (S.DRAINED,   Step.HOLD):       _SHUT,
-    (S.FILLING,   Step.CRACK):      Demand(False, True,  False, False, True,  Throttle.LOW),
-    (S.FILLING,   Step.BLEED):      Demand(False, True,  False, False, True,  Throttle.LOW),
-    (S.FILLING,   Step.TOP):        Demand(False, True,  False, False, True,  Throttle.LOW),
+    (S.FILLING,   Step.CRACK):      Demand(False, True,  False, False, True,  Throttle.FILL),
+    (S.FILLING,   Step.BLEED):      Demand(False, True,  False, False, True,  Throttle.FILL),
+    (S.FILLING,   Step.TOP):        Demand(False, True,  False, False, True,  Throttle.FILL),
     (S.TESTING,   Step.PRESSURE):   _SHUT,
-    (S.TESTING,   Step.STROKE_101): _SHUT,
-    (S.TESTING,   Step.STROKE_102): _SHUT,
+    (S.TESTING,   Step.SETTLE):     _SHUT,
+    (S.TESTING,   Step.STROKE_101): Demand(False, True,  False, False, False, Throttle.SHUT),
+    (S.TESTING,   Step.RESEAT_101): _SHUT,
+    (S.TESTING,   Step.STROKE_102): Demand(False, False, True,  False, False, Throttle.SHUT),
+    (S.TESTING,   Step.RESEAT_102): _SHUT,
     (S.ESD,       Step.HOLD):       _SHUT,
 }
 # fmt: on
+
+STROKED: dict[Step, str] = {
+    Step.SETTLE: "101",
+    Step.STROKE_101: "101",
+    Step.RESEAT_101: "101",
+    Step.STROKE_102: "102",
+    Step.RESEAT_102: "102",
+}
+"""Steps of TESTING in which one isolation valve is on its way, by its number; the other stands proven shut."""
 
 FIRST_STEP: dict[State, Step] = {}
 for _state, _step in OUTPUTS:

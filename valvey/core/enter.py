@@ -4,12 +4,15 @@ from dataclasses import replace
 
 from valvey.core import adoption
 from valvey.core.chart import Event, State, Step
-from valvey.core.memory import Effect, Inventory, Memory
+from valvey.core.memory import Effect, Inventory, Memory, Work
 from valvey.core.view import View
 
 S, E = State, Event
 
 _TRIPS = frozenset({E.ESD, E.TRIP_ISOLATE, E.TRIP_DARK, E.OPEN_LOST, E.PROOF_LOST})
+#: Work that a grant covers, and of it that which measures as it goes.
+_WORK = frozenset({S.OPENING, S.DRAINING, S.FILLING, S.TESTING})
+_MEASURED = frozenset({S.DRAINING, S.FILLING, S.TESTING})
 #: A remembered opening this near to ZT-101 is kept as it was; repeated restarts do not make it drift.
 ADOPT_FCV_PCT = 2.0
 
@@ -38,6 +41,9 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
         unload_overdue=event is E.UNLOAD_OVERDUE,
         cool_overdue=False,
         emergency=_emergency(memory, event),
+        leased=after in _WORK and memory.grant is not None,
+        work=Work(now_s, full=memory.inventory is Inventory.FULL) if after in _MEASURED else None,
+        failed=None if after in _WORK or after is S.FLOWING else memory.failed,
     )
     if memory.state is S.STARTUP:
         entered = _adopted(view, entered, event, after)

@@ -13,6 +13,7 @@ class FactKind(StrEnum):
     STEP = "step"
     ANSWER = "answer"
     ENDED = "ended"
+    PROGRESS = "progress"
     RESET = "reset"
     LOCK = "lock"
     UNLOCK = "unlock"

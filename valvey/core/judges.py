@@ -5,7 +5,7 @@ None of them knows hold times, latches or effects.
 
 from collections.abc import Callable, Sequence
 
-from valvey.core.chart import PERMIT_ON, State
+from valvey.core.chart import PERMIT_ON, STROKED, State
 from valvey.core.memory import Effect
 from valvey.core.policy import PolicyRule
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U, Verdict, any_of, k_of_n
@@ -290,5 +290,6 @@ def permit_off(view: View) -> Judgement:
 
 
 def shut_limit_lost(view: View) -> Judgement:
-    """PROOF_LOST: a valve that was proven shut has left its shut limit."""
-    return _any([_contact(view, "ZSC-101", danger=False), _contact(view, "ZSC-102", danger=False)])
+    """PROOF_LOST: a valve that was proven shut has left its shut limit; the one that a test moves is its step's matter."""
+    moves = STROKED.get(view.memory.step)
+    return _any([_contact(view, f"ZSC-{number}", danger=False) for number in ("101", "102") if number != moves])

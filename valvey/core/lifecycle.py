@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
+from valvey.core.failures import FAILURES
 from valvey.core.memory import Answered, Memory, Pending
+from valvey.core.progress import progress
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
 from valvey.core.view import View
 
@@ -72,10 +74,31 @@ def _finish(view: View, facts: list[Fact], cancelled: bool) -> tuple[Memory, lis
         elif _given_up(memory, one):
             facts.append(_ended(view, one, missed, f"it was given up; the rack stays {memory.state}"))
         elif memory.state not in row.goal and memory.state not in row.way:
-            facts.append(_ended(view, one, missed, f"the rack is {memory.state}"))
+            facts.append(_ended(view, one, missed, _why(memory)))
         else:
+            one, told = _on_the_way(view, one)
+            facts += told
             left.append(one)
-    return (memory if len(left) == len(memory.pending) else replace(memory, pending=tuple(left))), facts
+    return (memory if tuple(left) == memory.pending else replace(memory, pending=tuple(left))), facts
+
+
+def _why(memory: Memory) -> str:
+    """Why a request has failed, for people."""
+    text = f"the rack is {memory.state}"
+    return text if memory.failed is None else f"{FAILURES[memory.failed]}; {text}"
+
+
+def _on_the_way(view: View, one: Pending) -> tuple[Pending, list[Fact]]:
+    """Tell how far it is: at every step, and at every tenth of the way."""
+    now = progress(view, one.request)
+    if now is None:
+        return one, []
+    told = f"{now.step} {int(now.percent / 10.0)}"
+    if told == one.told:
+        return one, []
+    fields = {"id": one.id, "client": one.client, "request": one.request, "state": now.state, "step": now.step}
+    fact = Fact(FactKind.PROGRESS, view.now_s, {**fields, "percent": now.percent, "eta_s": now.eta_s})
+    return replace(one, told=told), [fact]
 
 
 def _given_up(memory: Memory, one: Pending) -> bool:

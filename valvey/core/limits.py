@@ -55,6 +55,28 @@ class Limits:
     prove_overdue_s: float = 300.0
     unload_overdue_s: float = 600.0
     planned_flow_wait_s: float = 30.0
+    volume_l: float = 45.0
+    """Coolant that the full rack holds, between XV-101 and XV-102."""
+    vent_s: float = 10.0
+    watch_s: float = 60.0
+    watch_kpa: float = 5.0
+    """Before a drain: more pressure than this in the vented rack, and a shut valve passes."""
+    watch_rise_kpa: float = 2.0
+    """The same for a rise within ``watch_s``."""
+    drain_blocked_s: float = 30.0
+    drain_overdue_s: float = 1800.0
+    """For the whole drain, waiting for the sump included."""
+    sump_wait_s: float = 600.0
+    fcv_fill_pct: float = 10.0
+    """FCV-101 while filling: no more than the loop's make-up gives."""
+    full_kpa: float = 50.0
+    """While filling with the vent open: the vent passes liquid, so the rack is full."""
+    fill_overdue_s: float = 1800.0
+    relief_crack_kpa: float = 40.0
+    """Opening pressure of CV-102 above the return header."""
+    test_hold_s: float = 120.0
+    test_decay_kpa: float = 5.0
+    test_overdue_s: float = 1800.0
     adopt_s: float = 3.0
     late_s: float = 2.0
     restart_window_s: float = 600.0

@@ -84,6 +84,8 @@ class Pending:
     client: str
     request: str
     since_s: float
+    told: str = ""
+    """The step and the tenth of the way that were told last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,40 @@ class Sighting:
 
     at_s: float
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a drain, a fill or a test has seen. Litres, kPa (gauge), degC, L/min.
+
+    at_s        when it was last looked at
+    full        the rack was known to be full when the work began
+    litres      passed so far: out through FT-103, in through FT-101
+    over_l      of these, those that passed after the rack was seen to be full
+    flowed      liquid has run out
+    waited_s    spent waiting for the sump
+    kpa         PT-101 and PT-102, smoothed
+    celsius     mean of supply and return temperature, smoothed
+    mark_s      since when the present watch counts; the values that it began with stand beside it
+    flow        the present block of flow samples: seconds, mean, sum of squares about it
+    noise       standard deviation of the last full block of flow, as a share of its mean
+    since_s     since when each sign of failure has held, by name
+    """
+
+    at_s: float
+    full: bool = False
+    litres: float = 0.0
+    over_l: float = 0.0
+    flowed: bool = False
+    waited_s: float = 0.0
+    kpa: tuple[float | None, float | None] = (None, None)
+    celsius: float | None = None
+    mark_s: float | None = None
+    mark_kpa: tuple[float | None, float | None] = (None, None)
+    mark_c: float | None = None
+    flow: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    noise: float | None = None
+    since_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +203,12 @@ class Memory:
     evidence_s: Mapping[str, float] = field(default_factory=dict)
     """Tray leak flags from IT: until when each counts as wet."""
     grant: str | None = None
+    leased: bool = False
+    """The present work began under a grant and ends with it."""
+    work: Work | None = None
+    """What the present drain, fill or test has seen."""
+    failed: str | None = None
+    """What ended the last planned work, by its name in ``failures.FAILURES``; None once new work begins."""
     would_trip: tuple[str, ...] = ()
     """Rows that would have tripped, but only tell: shadow rows, and every row of a disarmed rack."""
     lost_s: Mapping[str, float] = field(default_factory=dict)

@@ -85,5 +85,62 @@ def granted(view: View) -> tuple[str, str] | None:
     return None
 
 
-def built(view: View) -> tuple[str, str] | None:
-    return ("this version has no step sequence for it", "a version whose 'valvey draw' lists its steps")
+def locked(view: View) -> tuple[str, str] | None:
+    if view.memory.locks:
+        return None
+    return ("nobody holds a lock", "'lock' the rack by name: nobody may fill it while it is worked on")
+
+
+def proven_shut(view: View) -> tuple[str, str] | None:
+    if view.shut_proven():
+        return None
+    return ("the isolation valves are not proven shut", "ZSC-101 and ZSC-102 good and made")
+
+
+def drain_metered(view: View) -> tuple[str, str] | None:
+    if view.number("FT-103") is not None:
+        return None
+    return ("the drain's flow meter (FT-103) cannot be believed", "a good reading of FT-103")
+
+
+def fill_metered(view: View) -> tuple[str, str] | None:
+    if view.number("FT-101") is not None:
+        return None
+    return ("the supply flow meter (FT-101) cannot be believed", "a good reading of FT-101")
+
+
+def pressure_known(view: View) -> tuple[str, str] | None:
+    if view.best("PT-101", "PT-102") is not None:
+        return None
+    return ("the pressure in the rack cannot be believed", "a good reading of PT-101 or PT-102")
+
+
+def sump_free(view: View) -> tuple[str, str] | None:
+    high = view.on("LSH-203")
+    if high is False:
+        return None
+    return ("LSH-203 cannot be believed" if high is None else "the drain sump is high", "an empty sump, LSH-203 good")
+
+
+def not_full(view: View) -> tuple[str, str] | None:
+    """A rack that is said to be full but holds no pressure is not, as far as anybody can tell."""
+    pressure = view.best("PT-101", "PT-102")
+    empty = pressure is not None and pressure < view.limits.static_ll_kpa
+    if view.memory.inventory is not Inventory.FULL or empty:
+        return None
+    return ("the rack is full", "'drain' it first, or 'test' it as it is")
+
+
+def throttled(view: View) -> tuple[str, str] | None:
+    position, most = view.number("ZT-101"), view.limits.fcv_fill_pct + view.limits.fcv_band_pct
+    if position is not None and position <= most:
+        return None
+    shown = "cannot be believed" if position is None else f"stands at {position:.0f} %"
+    return (f"FCV-101 {shown}", f"ZT-101 good and at most {most:.0f} %")
+
+
+def partial_stroke(view: View) -> tuple[str, str] | None:
+    return (
+        "no device-timed partial stroke is set up for the valve controller",
+        "'test' in ISOLATED: it strokes both isolation valves fully",
+    )

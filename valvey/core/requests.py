@@ -105,6 +105,10 @@ def _permit_proven_on(view: View) -> bool:
     return view.on("XI-101") is True
 
 
+def _tested(view: View) -> bool:
+    return view.memory.tested
+
+
 def _all_proven_off(view: View) -> bool:
     return view.shut_proven() and view.on("XI-101") is False
 
@@ -117,10 +121,10 @@ _ROWS: tuple[RequestRow, ...] = (
     RequestRow("lock",           K.SAFER,   _EVERYBODY, _LOCKABLE,    "an administrative lock, owned by a named person", args={"owner": _TEXT}, why=True),
     RequestRow("cancel",         K.SAFER,   _EVERYBODY, _CANCELLABLE, "end the planned work in its defined state", args={"id": Arg((str,), needed=False)}, event=Event.CANCEL),
     RequestRow("open",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.COOLDOWN}), "return to service: valves, proven flow, permit", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.tested, permissives.drain_shut, permissives.supply_in_band, permissives.granted), event=Event.OPEN, goal=frozenset({S.FLOWING}), way=frozenset({S.OPENING}), proof=_permit_proven_on),
-    RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.storage, permissives.built), event=Event.DRAIN, goal=frozenset({S.DRAINED})),
-    RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.built), event=Event.FILL, goal=frozenset({S.ISOLATED})),
-    RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.built), event=Event.TEST, goal=frozenset({S.ISOLATED})),
-    RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.built), args={"valve": _TEXT}),
+    RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.storage, permissives.locked, permissives.proven_shut, permissives.drain_metered, permissives.pressure_known, permissives.sump_free, permissives.granted), event=Event.DRAIN, goal=frozenset({S.DRAINED}), way=frozenset({S.DRAINING})),
+    RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.not_full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.throttled, permissives.fill_metered, permissives.pressure_known, permissives.sump_free, permissives.granted), event=Event.FILL, goal=frozenset({S.ISOLATED}), way=frozenset({S.FILLING, S.TESTING}), proof=_tested),
+    RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.pressure_known, permissives.granted), event=Event.TEST, goal=frozenset({S.ISOLATED}), way=frozenset({S.TESTING}), proof=_tested),
+    RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.partial_stroke), args={"valve": _TEXT}),
     RequestRow("reset",          K.OPENING, _STAFF,     _ADOPTED,     "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
     RequestRow("unlock",         K.OPENING, _STAFF,     _ALL_STATES,  "remove a lock: its owner, or a supervisor", args={"owner": _TEXT}, why=True),
     RequestRow("bypass",         K.OPENING, _ENGINEERS, _ALL_STATES,  "bounded bypass of one SIF or detector", args={"name": _TEXT, "for_s": Arg((int, float), low=1.0, high=86400.0)}, why=True),

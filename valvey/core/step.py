@@ -97,7 +97,9 @@ def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
     if memory.state in OPENING_WORK and (memory.latches or memory.locks):
         return memory, Event.TRIP_DARK  # also a latch that only tells forbids to go on opening
     if memory.state in OPENING_WORK and view.on("ZSC-103") is False:
-        return memory, Event.STEP_FAILED
+        return replace(memory, failed="drain_open"), Event.STEP_FAILED
+    if memory.leased and memory.grant is None and (Event.LEASE_LOST, memory.state) in ROWS:
+        return memory, Event.LEASE_LOST
     return procedures.follow(view)
 
 
@@ -132,7 +134,8 @@ def _settle(view: View, dt_s: float) -> Memory:
     fcv_pct = procedures.throttle_pct(view, dt_s)
     if (shut_since_s, off_since_s, fcv_pct) != (memory.shut_since_s, memory.permit_off_since_s, memory.fcv_pct):
         memory = replace(memory, shut_since_s=shut_since_s, permit_off_since_s=off_since_s, fcv_pct=fcv_pct)
-    refs = _header_refs(view) if shut_since_s is not None else (None, None)
+    vented = row is not None and (row.xv_103 or row.xv_104)  # what is open to the air follows no header
+    refs = _header_refs(view) if shut_since_s is not None and not vented else (None, None)
     if refs != (memory.header_ref_kpa, memory.return_ref_kpa):
         memory = replace(memory, header_ref_kpa=refs[0], return_ref_kpa=refs[1])
     settled = memory.state is State.FLOWING and now_s - memory.since_s >= view.limits.settled_flowing_s
@@ -157,5 +160,10 @@ def demand(memory: Memory, limits: Limits) -> Outputs:
     row = OUTPUTS[memory.state, memory.step]
     if row is None or not memory.armed:
         return NO_WRITE
-    pct = {Throttle.SHUT: 0.0, Throttle.LOW: limits.fcv_low_pct, Throttle.KEEP: memory.fcv_pct}[row.fcv_101]
+    pct = {
+        Throttle.SHUT: 0.0,
+        Throttle.LOW: limits.fcv_low_pct,
+        Throttle.FILL: limits.fcv_fill_pct,
+        Throttle.KEEP: memory.fcv_pct,
+    }[row.fcv_101]
     return Outputs(row.xs_101, row.xv_101, row.xv_102, row.xv_103, row.xv_104, pct)

@@ -11,6 +11,7 @@ from valvey.core.chart import (
     OUTPUTS,
     PERMIT_ON,
     PROVEN_SHUT_STATES,
+    STROKED,
     Demand,
     Event,
     Guard,
@@ -102,13 +103,17 @@ OUTPUTS_BY_HAND = """
     DRAINING   vent        0 0 0 0 1 shut
     DRAINING   watch       0 0 0 0 0 shut
     DRAINING   drain       0 0 0 1 1 shut
+    DRAINING   sump        0 0 0 0 0 shut
     DRAINED    hold        0 0 0 0 0 shut
-    FILLING    crack       0 1 0 0 1 low
-    FILLING    bleed       0 1 0 0 1 low
-    FILLING    top         0 1 0 0 1 low
+    FILLING    crack       0 1 0 0 1 fill
+    FILLING    bleed       0 1 0 0 1 fill
+    FILLING    top         0 1 0 0 1 fill
     TESTING    pressure    0 0 0 0 0 shut
-    TESTING    stroke_101  0 0 0 0 0 shut
-    TESTING    stroke_102  0 0 0 0 0 shut
+    TESTING    settle      0 0 0 0 0 shut
+    TESTING    stroke_101  0 1 0 0 0 shut
+    TESTING    reseat_101  0 0 0 0 0 shut
+    TESTING    stroke_102  0 0 1 0 0 shut
+    TESTING    reseat_102  0 0 0 0 0 shut
     ESD        hold        0 0 0 0 0 shut
 """
 
@@ -175,12 +180,24 @@ def test_a_trip_is_defined_in_every_state_and_cannot_be_refused(event: Event, st
     assert None not in guards[:-1]
 
 
-SHUT = frozenset({State.ISOLATING, State.ISOLATED, State.DRAINING, State.DRAINED, State.TESTING, State.ESD})
+SHUT = frozenset({State.ISOLATING, State.ISOLATED, State.DRAINING, State.DRAINED, State.ESD})
 
 
 def test_a_shut_rack_is_opened_by_requests_of_people_only() -> None:
     assert set(State) - DEMANDED_OPEN - {State.STARTUP} == SHUT
-    assert {row.event for row in CHART if row.source in SHUT and row.dest in DEMANDED_OPEN} == {Event.OPEN, Event.FILL}
+    asked = {Event.OPEN, Event.FILL, Event.TEST}
+    assert {row.event for row in CHART if row.source in SHUT and row.dest in DEMANDED_OPEN} == asked
+
+
+def test_a_stroke_moves_one_isolation_valve_and_a_fill_never_the_return_valve() -> None:
+    moved = {step: out for (state, step), out in OUTPUTS.items() if state is State.TESTING and out is not None}
+    for number in ("101", "102"):
+        opened = {step for step, out in moved.items() if (out.xv_101, out.xv_102)[number == "102"]}
+        assert opened == {Step(f"stroke_{number}")}
+        assert {STROKED[step] for step in opened} == {number}
+    assert not [step for step, out in moved.items() if out.xv_101 and out.xv_102]
+    filling = [out for (state, _step), out in OUTPUTS.items() if state is State.FILLING and out is not None]
+    assert not [out for out in filling if out.xv_102 or not out.xv_104]
 
 
 def test_the_permit_comes_on_by_proven_flow_or_as_it_was_found_on() -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from fieldkit.reading import Quality, Reading
+from fieldkit.units import Unit
 from tests.attack.bench import Node, rack, standing, view_of
 from valvey.core import permissives
 from valvey.core.chart import State
@@ -44,6 +46,12 @@ def with_faults(*faults: str) -> Node:
         permissives.drain_shut,
         permissives.no_power,
         permissives.granted,
+        permissives.proven_shut,
+        permissives.drain_metered,
+        permissives.fill_metered,
+        permissives.pressure_known,
+        permissives.sump_free,
+        permissives.throttled,
     ],
 )
 def test_a_healthy_rack_meets_each(permissive: Permissive) -> None:
@@ -128,7 +136,67 @@ def test_a_grant_is_needed_where_there_is_a_coordinator_but_not_to_go_on_from_th
     assert asked(permissives.granted, shut(), coordinator=False) is None
 
 
-def test_what_is_not_built_says_so() -> None:
-    forbids = asked(permissives.built, shut())
+def test_a_partial_stroke_is_refused_with_what_to_do_instead() -> None:
+    forbids = asked(permissives.partial_stroke, shut())
     assert forbids is not None
-    assert forbids[0] == "this version has no step sequence for it"
+    assert "'test'" in forbids[1]
+
+
+def shown(permissive: Permissive, node: Node | None = None, /, **values: float | None) -> tuple[str, str] | None:
+    """What it says to a shut rack whose readings differ; tags with their dash as an underscore, None = lost."""
+    view = view_of(RACK, shut() if node is None else node)
+    readings = {
+        tag.replace("_", "-"): Reading(
+            tag, value, Unit.NONE, Quality.BAD if value is None else Quality.GOOD, view.now_s
+        )
+        for tag, value in values.items()
+    }
+    return permissive(replace(view, readings={**view.readings, **readings}))
+
+
+def test_a_drain_needs_a_lock_of_somebody() -> None:
+    assert asked(permissives.locked, shut(locks=(Lock("anna", "a", 1.0),))) is None
+    forbids = asked(permissives.locked, shut())
+    assert forbids is not None
+    assert forbids[0] == "nobody holds a lock"
+
+
+@pytest.mark.parametrize("value", [0.0, None])
+@pytest.mark.parametrize("tag", ["ZSC_101", "ZSC_102"])
+def test_both_valves_must_be_proven_shut(tag: str, value: float | None) -> None:
+    forbids = shown(permissives.proven_shut, **{tag: value})
+    assert forbids == ("the isolation valves are not proven shut", "ZSC-101 and ZSC-102 good and made")
+
+
+def test_a_drain_and_a_fill_need_their_meters() -> None:
+    forbids = shown(permissives.drain_metered, FT_103=None)
+    assert forbids == ("the drain's flow meter (FT-103) cannot be believed", "a good reading of FT-103")
+    forbids = shown(permissives.fill_metered, FT_101=None)
+    assert forbids == ("the supply flow meter (FT-101) cannot be believed", "a good reading of FT-101")
+
+
+def test_one_pressure_of_two_is_enough_to_know() -> None:
+    assert shown(permissives.pressure_known, PT_101=None) is None
+    assert shown(permissives.pressure_known, PT_102=None) is None
+    assert shown(permissives.pressure_known, PT_101=None, PT_102=None) is not None
+
+
+def test_the_sump_must_be_known_not_to_be_high() -> None:
+    assert (shown(permissives.sump_free, LSH_203=1.0) or ("",))[0] == "the drain sump is high"
+    assert (shown(permissives.sump_free, LSH_203=None) or ("",))[0] == "LSH-203 cannot be believed"
+
+
+def test_a_full_rack_is_not_filled_unless_it_holds_no_pressure() -> None:
+    assert shown(permissives.not_full) == ("the rack is full", "'drain' it first, or 'test' it as it is")
+    assert shown(permissives.not_full, PT_101=29.9, PT_102=29.9) is None
+    assert shown(permissives.not_full, PT_101=29.9, PT_102=30.0) is not None
+    assert shown(permissives.not_full, PT_101=None, PT_102=None) is not None
+    for inventory in (Inventory.PART, Inventory.EMPTY, Inventory.UNKNOWN):
+        assert shown(permissives.not_full, shut(inventory=inventory)) is None
+
+
+def test_the_flow_valve_must_stand_low_before_a_fill() -> None:
+    assert shown(permissives.throttled, ZT_101=12.0) is None
+    assert shown(permissives.throttled, ZT_101=12.1) == ("FCV-101 stands at 12 %", "ZT-101 good and at most 12 %")
+    forbids = shown(permissives.throttled, ZT_101=None)
+    assert forbids == ("FCV-101 cannot be believed", "ZT-101 good and at most 12 %")
