@@ -125,6 +125,8 @@ class LoopTuning(Model):
     """What a site may tune; what is left out keeps the design's estimate."""
 
     works_at_once: Annotated[int, Field(ge=1, le=8)] = 1
+    supply_hh_kpa: Annotated[float, Field(ge=100, le=1500)] = 540.0
+    """PT-101 high-high of the racks. A mode in which two racks that shut at once bring another there is refused."""
     static_ll_kpa: Annotated[float, Field(ge=5, le=300)] = 30.0
     fill_margin_kpa: Annotated[float, Field(ge=20, le=300)] = 50.0
     """PT-202 must stay this much above ``static_ll_kpa`` while a rack is filled."""

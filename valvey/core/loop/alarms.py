@@ -9,6 +9,7 @@ from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.seen import TRIP_TAG, LoopView
+from valvey.core.loop.works import mode_safe
 
 P = Priority
 RUNBOOK = "docs/operations/runbooks.md"
@@ -35,6 +36,7 @@ ALARM_ROWS: tuple[AlarmRow, ...] = (
     _row("low-level",        P.HIGH,     "the reservoir is low",                                     "make-up ends; pressure falls after it",          "fill the reservoir; look for a leak",                     1800.0, on_s=5.0),
     _row("flow-short",       P.HIGH,     "the racks need more flow than the CDU can give",           "flow is shared by priority; some racks get less", "take load off, or repair the CDU",                       300.0),
     _row("rack-unseen",      P.MEDIUM,   "a rack's readings are not heard of",                       "it is granted no opening work",                  "check the rack's daemon and the broker",                  3600.0, on_s=60.0),
+    _row("mode-refused",     P.HIGH,     "two racks that shut at once would bring a third past SIF-2", "one isolation may trip others; nothing is opened",  "choose another mode or a lower set-point",               3600.0, on_s=30.0),
     _row("disarmed",         P.MEDIUM,   "the coordinator is disarmed",                              "no set-point is written: work moves neighbours", "'armed: true' in the loop's file, and a restart",         3600.0),
     _row("storage-fault",    P.HIGH,     "the memory cannot be written",                             "a restart may forget leases and events",         "free the disk or replace it",                             3600.0),
 )
@@ -59,6 +61,8 @@ def conditions(view: LoopView) -> Iterable[str]:
         yield "flow-short"
     if any(not view.fresh(name) for name in limits.racks):
         yield "rack-unseen"
+    if mode_safe(view, "", "") is not None:
+        yield "mode-refused"
     if not limits.armed:
         yield "disarmed"
     stored = view.readings.get(STORE_TAG)

@@ -54,8 +54,9 @@ class LoopLimits:
     pump_least_lpm    below it the pumps need their minimum-flow bypass
     bypass_fitted     they have one: a loop may then be shut down rack by rack to the last
     vessel_gas_l      gas in the expansion vessel at ``vessel_kpa`` (gauge)
+    supply_hh_kpa     PT-101 high-high of the racks (their SIF-2): two racks that shut at once must not bring another there
     fill_lpm, drain_lpm   how fast a rack fills and drains, at most
-    needs_c           supply temperature above which nothing is opened
+    supply_h_c        supply temperature above which nothing is opened
     respond_s         how fast the header dP is corrected; slower than the CDU's own controller
     trim_s            integral time of the trim on the neighbours' flows
     home_pct_per_min  how fast a set-point goes home once every rack is back
@@ -78,6 +79,7 @@ class LoopLimits:
     vessel_kpa: float = 150.0
     makeup_lpm: float = 0.0
     reservoir_l: float = 0.0
+    supply_hh_kpa: float = 540.0
     static_ll_kpa: float = 30.0
     fill_margin_kpa: float = 50.0
     neighbour_loss_pct: float = 2.0

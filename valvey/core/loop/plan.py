@@ -98,6 +98,27 @@ def total_after_lpm(view: LoopView, work: str, rack: str) -> float | None:
     return total - now + wanted.get(work, now)
 
 
+def two_shut_kpa(view: LoopView) -> tuple[float, str] | None:
+    """Highest PT-101 of the racks left, and whose, if the two with most flow shut at once and nobody moved the set-point.
+
+    A rack's share of the header dP that stands at its PT-101 stays what it is, as its valves do. None while not known.
+    """
+    now, dp_kpa, back_kpa = circuit(view), view.dp_kpa(), view.cdu("PT-202")
+    if now is None or dp_kpa is None or back_kpa is None:
+        return None
+    gone = sorted(now.branches, key=lambda name: now.branches[name])[-2:]
+    left = sum(c for name, c in now.branches.items() if name not in gone)
+    if left <= 0.0:
+        return None
+    stretched = dp_kpa * (now.stretch(left) / now.stretch(sum(now.branches.values()))) ** 2
+    risen = max(min(stretched, view.limits.dead_head_kpa), dp_kpa)
+    inside = {name: kpa for name in now.branches.keys() - set(gone) if (kpa := view.point(name, "PT-101")) is not None}
+    if not inside:
+        return None
+    worst = max(inside, key=lambda name: inside[name])
+    return back_kpa + (inside[worst] - back_kpa) / dp_kpa * risen, worst
+
+
 def predict(view: LoopView, work: str, rack: str) -> Plan:
     """Return the plan of ``work`` on ``rack``; KeyError for a rack that is not on this loop."""
     row = view.limits.racks[rack]

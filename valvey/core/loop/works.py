@@ -54,6 +54,14 @@ def no_event(view: LoopView, _rack: str, _work: str) -> tuple[str, str, str] | N
     return None
 
 
+def mode_safe(view: LoopView, _rack: str, _work: str) -> tuple[str, str, str] | None:
+    found, most = plan.two_shut_kpa(view), view.limits.supply_hh_kpa
+    if found is None or found[0] < most:
+        return None
+    reason = f"if two racks shut at once in this mode, PT-101 of {found[1]} rises to {found[0]:.0f} kPa"
+    return "mode", reason, f"a mode or set-point that keeps it below {most:.0f} kPa"
+
+
 def cool_enough(view: LoopView, _rack: str, _work: str) -> tuple[str, str, str] | None:
     supply, limit = view.cdu("TT-201"), view.limits.supply_h_c
     if supply is not None and supply > limit:
@@ -163,7 +171,7 @@ _WORKS: tuple[Work, ...] = (
     Work("drain",   False, "block, bleed and drain into the sump",                   (alone, seen, sump_free, sump_room)),
     Work("fill",    True,  "fill and vent from the supply header",                   (alone, seen, believed, healthy, no_event, slot, enough_flow, pressure_kept, neighbours_kept)),
     Work("test",    False, "pressure and stroke test of a shut rack",                (alone, seen)),
-    Work("open",    True,  "return to service",                                      (alone, seen, believed, healthy, no_event, cool_enough, slot, enough_flow)),
+    Work("open",    True,  "return to service",                                      (alone, seen, believed, healthy, no_event, mode_safe, cool_enough, slot, enough_flow)),
 )
 # fmt: on
 WORKS: dict[str, Work] = {work.name: work for work in _WORKS}

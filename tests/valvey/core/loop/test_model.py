@@ -187,3 +187,50 @@ def test_a_dark_rack_is_isolated_sooner_and_an_opening_takes_its_neighbours_flow
     found = plan.predict(loop.view(), "open", "r1")
     assert found.neighbours_pct is not None
     assert found.neighbours_pct < -20.0
+
+
+def with_pressures(mode: float, kpa: float = 290.0) -> PaperLoop:
+    loop = PaperLoop()
+    loop.cdu["CDU-MODE"] = mode
+    for name in loop.limits.racks:
+        loop.put(name, points={"PT-101": kpa})
+    return loop.settled()
+
+
+def test_two_racks_that_shut_at_once_bring_the_others_pressure_up_by_the_cdus_mode() -> None:
+    share = (290.0 - 150.0) / 210.0
+    flow = plan.two_shut_kpa(with_pressures(2.0).view())
+    assert flow is not None
+    assert flow[0] == pytest.approx(150.0 + share * DEAD_KPA)  # four times the dP, but no more than the pumps can
+    held = plan.two_shut_kpa(with_pressures(1.0).view())
+    assert held is not None
+    assert held[0] == pytest.approx(290.0)
+    speed = plan.two_shut_kpa(with_pressures(0.0).view())
+    assert speed is not None
+    assert held[0] < speed[0] < flow[0]
+    assert speed[1] in {"r1", "r2", "r3", "r4"}
+
+
+def test_what_is_not_known_of_pressures_refuses_no_mode() -> None:
+    loop = with_pressures(2.0)
+    for name in loop.limits.racks:
+        loop.lose(name, "PT-101")
+    assert plan.two_shut_kpa(loop.view()) is None
+    loop = with_pressures(2.0)
+    for name in ("r1", "r2"):
+        loop.put(name, points={"FT-101": 0.0, "FT-102": 0.0})
+    assert plan.two_shut_kpa(loop.view()) is None  # two flow: nobody would be left
+    loop.cdu["PT-201"] = None
+    assert plan.two_shut_kpa(loop.view()) is None
+
+
+def test_a_mode_that_would_carry_a_trip_on_to_a_neighbour_is_refused_and_alarmed() -> None:
+    loop = with_pressures(2.0, 340.0)
+    loop.put("r4", state=State.ISOLATED)
+    loop.run(35.0)
+    reply = loop.say("r4", "open")
+    assert "if two racks shut at once in this mode" in reply.reason
+    assert "mode-refused" in loop.alarms()
+    calm = with_pressures(1.0, 340.0)
+    calm.run(35.0)
+    assert "mode-refused" not in calm.alarms()
