@@ -90,6 +90,18 @@ def test_the_slower_of_the_two_valves_makes_the_window() -> None:
     assert verdict(rack, "SIF-9") is Verdict.UNKNOWN
 
 
+def test_slow_flow_meters_are_given_four_times_their_lag() -> None:
+    rack = flowing(flow_tau_s=2.0)
+    rack.follow = False
+    rack.values.update({"LDT-101": 1.0})
+    rack.run(0.6)
+    shut(rack, position=False, flow=20.0)
+    wait(rack, POSITION_S + 7.9)
+    assert verdict(rack, "SIF-9") is Verdict.UNKNOWN
+    rack.run(0.2)
+    assert verdict(rack, "SIF-9") is Verdict.DEMAND
+
+
 @pytest.mark.parametrize("flows", [{"FT-101": 9.95, "FT-102": 0.0}, {"FT-101": 0.0, "FT-102": 9.95}])
 def test_more_than_five_percent_in_either_flow_meter_is_a_sign(flows: dict[str, float]) -> None:
     rack = isolating(position=False)
