@@ -87,6 +87,8 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
             "would_trip": list(memory.would_trip),
             "pending": [{"id": one.id, "request": one.request} for one in memory.pending],
             "memory_readable": memory.readable,
+            "failed": memory.failed,
+            "litres": None if memory.work is None else round(memory.work.litres, 2),
         },
     )
 

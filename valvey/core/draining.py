@@ -1,5 +1,6 @@
 """Draining, step by step: vent, watch that no shut valve passes, let it run out, wait for the sump. Conditions only."""
 
+from valvey.core.memory import Inventory
 from valvey.core.view import View
 from valvey.core.working import (
     DRAIN_LEAST_LPM,
@@ -48,8 +49,10 @@ def dry(view: View) -> bool:
 
 
 def emptied(view: View) -> bool:
+    """It ran and has stopped; a rack that was full has given its volume, unless a leak has taken its share."""
     work = work_of(view)
-    enough = not work.full or work.litres >= EMPTY_SHARE * view.limits.volume_l
+    known_full = work.full and view.memory.inventory is not Inventory.UNKNOWN
+    enough = not known_full or work.litres >= EMPTY_SHARE * view.limits.volume_l
     return work.flowed and enough and dry(view) and view.on("ZSC-103") is False
 
 

@@ -129,7 +129,7 @@ STEPS: tuple[StepRow, ...] = (
     StepRow(S.TESTING,   Step.STROKE_101, testing.opened_101, Step.RESEAT_101,  overdue_s=lambda x: 2.0 * x.stroke_101_s + 2.0, overdue=E.STEP_FAILED, late="stuck_101"),
     StepRow(S.TESTING,   Step.RESEAT_101, testing.shut_101,   Step.STROKE_102,  overdue_s=lambda x: 1.5 * x.stroke_101_s, overdue=E.STEP_FAILED, late="stuck_101"),
     StepRow(S.TESTING,   Step.STROKE_102, testing.opened_102, Step.RESEAT_102,  overdue_s=lambda x: 2.0 * x.stroke_102_s + 2.0, overdue=E.STEP_FAILED, late="stuck_102"),
-    StepRow(S.TESTING,   Step.RESEAT_102, testing.shut_102,   E.TESTED,         overdue_s=lambda x: 1.5 * x.stroke_102_s, overdue=E.STEP_FAILED, late="stuck_102"),
+    StepRow(S.TESTING,   Step.RESEAT_102, testing.shut_102,   E.TESTED,         hold_s=lambda _x: testing.REST_S, overdue_s=lambda x: 1.5 * x.stroke_102_s + 2.0 * testing.REST_S, overdue=E.STEP_FAILED, late="stuck_102", fails=testing.RESEAT_102_FAILS),
 )
 # fmt: on
 

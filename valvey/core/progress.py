@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from valvey.core import testing
 from valvey.core.chart import State, Step
 from valvey.core.limits import Limits
 from valvey.core.view import View
@@ -32,7 +33,7 @@ _TEST: tuple[Leg, ...] = (
     (S.TESTING,   Step.STROKE_101, lambda x: x.stroke_101_s),
     (S.TESTING,   Step.RESEAT_101, lambda x: x.stroke_101_s),
     (S.TESTING,   Step.STROKE_102, lambda x: x.stroke_102_s),
-    (S.TESTING,   Step.RESEAT_102, lambda x: x.stroke_102_s),
+    (S.TESTING,   Step.RESEAT_102, lambda x: x.stroke_102_s + testing.REST_S),
 )
 #: By request: the steps of its way in their order, and how long each is expected to take, s.
 WAYS: dict[str, tuple[Leg, ...]] = {

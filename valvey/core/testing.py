@@ -9,6 +9,9 @@ LOST_S = 2.0
 CELSIUS_LOST_S = 5.0
 #: So long the pressure may stay below what can be tested with.
 NO_PRESSURE_S = 10.0
+#: So long the pressure is watched again after XV-102's stroke. The hold may have begun at CV-102's opening pressure, where
+#: what XV-101 lets pass leaves as fast; now the rack stands at the return header's, and it shows.
+REST_S = 30.0
 
 
 def settled(view: View) -> bool:
@@ -69,6 +72,10 @@ def not_shut_101(view: View) -> bool:
     return not shut_101(view)
 
 
+def not_shut_102(view: View) -> bool:
+    return not shut_102(view)
+
+
 _NO_PRESSURE = Fail("pressure_lost", pressure_lost, lambda _limits: LOST_S)
 SETTLE_FAILS = (Fail("stuck_101", not_shut_101, lambda limits: 1.5 * limits.stroke_101_s), _NO_PRESSURE)
 PRESSURE_FAILS = (
@@ -77,4 +84,10 @@ PRESSURE_FAILS = (
     Fail("no_pressure", no_pressure, lambda _limits: NO_PRESSURE_S),
     _NO_PRESSURE,
     Fail("temperature_lost", temperature_lost, lambda _limits: CELSIUS_LOST_S),
+)
+RESEAT_102_FAILS = (
+    Fail("stuck_102", not_shut_102, lambda limits: 1.5 * limits.stroke_102_s),
+    Fail("decay", decayed),
+    Fail("rising", rising),
+    _NO_PRESSURE,
 )

@@ -100,7 +100,9 @@ def observe(view: View) -> Work:
         return _drain(now, work, dt_s)
     if memory.state is State.FILLING:
         return _fill(now, work, dt_s)
-    return _hold(now, work) if memory.step is Step.PRESSURE else work
+    if memory.step is Step.PRESSURE or (memory.step is Step.RESEAT_102 and view.on("ZSC-102") is True):
+        return _hold(now, work)
+    return work
 
 
 def failure(view: View, fails: tuple[Fail, ...]) -> tuple[Work, str | None]:
