@@ -79,9 +79,8 @@ def return_after_fill_kpa(view: LoopView, rack: str) -> float | None:
     if static is None:
         return None
     limits, row = view.limits, view.limits.racks[rack]
-    fill_lpm = max(limits.fill_lpm, 1e-3)
     stored_l = limits.reservoir_l * (0.0 if level is None else level / 100.0)
-    made_up_l = min(stored_l, limits.makeup_lpm / fill_lpm * row.volume_l)
+    made_up_l = min(stored_l, limits.makeup_lpm / limits.fill_lpm * row.volume_l)
     short_l = max(0.0, row.volume_l - made_up_l)
     gas_kpa_l = (limits.vessel_kpa + ATMOSPHERE_KPA) * limits.vessel_gas_l
     gas_l = gas_kpa_l / (static + ATMOSPHERE_KPA)
@@ -146,9 +145,9 @@ def _time_s(view: LoopView, work: str, rack: str) -> float:
             dark = view.rack(rack).state in {State.COOLDOWN, State.ISOLATING}
             return STROKES_S + RAMP_S + (0.0 if dark else COOL_S)
         case "drain":
-            return BLEED_S + 60.0 * row.volume_l / max(limits.drain_lpm, 1e-3)
+            return BLEED_S + 60.0 * row.volume_l / limits.drain_lpm
         case "fill":
-            return 2.0 * STROKES_S + 60.0 * row.volume_l / max(limits.fill_lpm, 1e-3)
+            return 2.0 * STROKES_S + 60.0 * row.volume_l / limits.fill_lpm
         case "open":
             return STROKES_S + OPEN_S
         case _:

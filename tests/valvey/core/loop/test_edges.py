@@ -1,0 +1,155 @@
+"""Limits to the last bit: what is just allowed and what is just not, and the numbers that nobody states in a file."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from tests.valvey.core.loop.paper import PaperLoop, limits
+from valvey.core.chart import State
+from valvey.core.loop import plan
+from valvey.core.loop.events import falling
+from valvey.core.loop.limits import LoopLimits
+from valvey.core.loop.memory import Sample
+from valvey.core.loop.requests import LoopRequest
+from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT
+from valvey.core.loop.sharing import Need, share
+from valvey.core.loop.works import WORKS, judge
+from valvey.loop.models import LoopTuning
+
+WORKED = {"r1": {"FT-101": 0.0, "FT-102": 0.0}}
+
+
+def shut_loop(**changes: object) -> PaperLoop:
+    loop = PaperLoop(limits(**changes)).settled()
+    loop.put("r1", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    loop.cdu |= {"FT-201": 600.0, "SP-FLOW": 600.0}
+    return loop
+
+
+def test_a_file_that_states_nothing_and_the_core_mean_the_same_numbers() -> None:
+    tuning, core = dict(LoopTuning()), {one.name: one.default for one in fields(LoopLimits)}
+    assert {name: core[name] for name in tuning} == tuning
+    assert (core["ttl_s"], core["grace_s"]) == (30.0, 5.0)
+    assert (core["max_age_s"], core["telemetry_age_s"]) == (1.0, 3.0)
+    assert core["detectors"] == ("LDT-201",)
+    assert not core["armed"]
+
+
+def test_which_states_take_no_flow_and_which_change_it() -> None:
+    assert {State.ISOLATED, State.DRAINING, State.DRAINED, State.TESTING, State.ESD} == SHUT
+    assert {State.OPENING, State.UNLOADING, State.ISOLATING, State.FILLING} == MOVING
+    assert (NOT_SEEN.state, NOT_SEEN.online, NOT_SEEN.at_s) == (None, False, float("-inf"))
+    assert not LoopRequest("i", "plan", "observer", "ann").expired
+    assert [name for name, work in WORKS.items() if work.moves] == ["isolate", "fill", "open"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "allowed", "refused"),
+    [("LT-201", 20.0, 19.99), ("TT-201", 47.0, 47.01), ("P-201-TRIP", 0.0, 1.0)],
+)
+def test_the_cdu_is_healthy_to_the_limit_itself(tag: str, allowed: float, refused: float) -> None:
+    loop = shut_loop()
+    loop.cdu[tag] = allowed
+    assert judge(loop.view(), loop.memory, "r1", "open") is None
+    loop.cdu[tag] = refused
+    assert judge(loop.view(), loop.memory, "r1", "open") is not None
+
+
+def test_a_snapshot_is_believed_up_to_its_age_and_a_reading_up_to_its_own() -> None:
+    loop = shut_loop()
+    at_s = loop.now_s
+    for age_s, fresh in ((3.0, True), (3.01, False)):
+        loop.now_s = at_s + age_s
+        assert loop.view().fresh("r1") is fresh
+    view = loop.view()
+    assert replace(view, now_s=view.now_s + 1.0).cdu("PT-201") == pytest.approx(360.0)
+    assert replace(view, now_s=view.now_s + 1.01).cdu("PT-201") is None
+
+
+def test_static_pressure_and_sump_room_are_enough_at_the_limit_itself() -> None:
+    loop = shut_loop(makeup_lpm=0.0)
+    left = plan.return_after_fill_kpa(loop.view(), "r1")
+    assert left is not None
+    loop.limits = replace(loop.limits, static_ll_kpa=left - 50.0)
+    assert judge(loop.view(), loop.memory, "r1", "fill") is None
+    loop.limits = replace(loop.limits, static_ll_kpa=left - 49.9)
+    assert judge(loop.view(), loop.memory, "r1", "fill") is not None
+    loop.memory = replace(loop.memory, sumps_l={"s1": 75.0})
+    assert judge(loop.view(), loop.memory, "r1", "drain") is None
+    loop.memory = replace(loop.memory, sumps_l={"s1": 75.1})
+    assert judge(loop.view(), loop.memory, "r1", "drain") is not None
+
+
+def test_a_set_point_that_is_not_read_cannot_make_a_fill_good() -> None:
+    loop = shut_loop(fill_lpm=50.0)
+    assert judge(loop.view(), loop.memory, "r1", "fill") is None
+    loop.cdu["SP-FLOW"] = None
+    assert judge(loop.view(), loop.memory, "r1", "fill") is not None
+
+
+def test_the_pumps_minimum_is_enough_at_the_limit_itself() -> None:
+    loop = PaperLoop(limits(bypass_fitted=False, pump_least_lpm=600.0)).settled()
+    assert judge(loop.view(), loop.memory, "r1", "isolate") is None
+    loop.limits = replace(loop.limits, pump_least_lpm=600.1)
+    assert judge(loop.view(), loop.memory, "r1", "isolate") is not None
+
+
+def test_drains_and_tests_change_no_neighbours_flow() -> None:
+    loop = PaperLoop().settled()
+    for work in ("drain", "test"):
+        assert plan.neighbours_pct(loop.view(), work, "r1") == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("work", "time_s"), [("isolate", 160.0), ("drain", 205.0), ("fill", 200.0), ("open", 120.0), ("test", 20.0)]
+)
+def test_how_long_each_work_takes(work: str, time_s: float) -> None:
+    assert plan.predict(PaperLoop().settled().view(), work, "r1").time_s == pytest.approx(time_s)
+
+
+def samples(*levels: float, now_s: float, every_s: float = 5.0) -> tuple[Sample, ...]:
+    count = len(levels)
+    return tuple(Sample(now_s - every_s * (count - 1 - n), level, 150.0) for n, level in enumerate(levels))
+
+
+def test_a_level_falls_when_it_lost_just_so_much_over_just_so_long() -> None:
+    loop = PaperLoop(limits(level_fall_pct=0.5)).settled()
+
+    def fell(*levels: float, **more: float) -> bool:
+        loop.memory = replace(loop.memory, samples=samples(*levels, now_s=loop.now_s))
+        return falling(loop.view(), **more) is not None
+
+    flat = [90.0] * 11
+    assert fell(90.0, *flat, 89.5)
+    assert not fell(90.0, *flat, 89.51)
+    assert not fell(*flat, 80.0)  # watched for 50 s only
+    assert fell(*flat, 80.0, over_s=50.0)
+    assert not fell(90.0, *flat, 89.0, since_s=loop.now_s)
+    assert not fell(99.0, 90.0, *flat, 89.9)  # what was lost before the watch does not count
+    assert not fell(*[90.0 + 0.1 * n for n in range(13)])
+
+
+def test_pressure_falls_when_it_lost_just_so_much() -> None:
+    loop = PaperLoop().settled()
+    for last, fell in ((145.0, True), (145.1, False)):
+        first = Sample(loop.now_s - 60.0, None, 150.0)
+        loop.memory = replace(loop.memory, samples=(first, Sample(loop.now_s, None, last)))
+        assert (falling(loop.view()) is not None) is fell
+
+
+def test_racks_without_a_wish_beyond_their_least_take_no_part_of_the_rest() -> None:
+    needs = {"a": Need(100.0, 100.0, 1), "b": Need(100.0, 50.0, 2)}
+    assert share(needs, 180.0) == pytest.approx({"a": 100.0, "b": 80.0})
+    assert share(needs, 150.0) == pytest.approx({"a": 100.0, "b": 50.0})
+
+
+def test_a_neighbours_deviation_is_the_mean_of_ten_seconds_in_percent() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r1", state=State.UNLOADING)
+    loop.run(3.0)
+    loop.put("r2", points={"FT-101": 202.0, "FT-102": 202.0})
+    loop.run(25.0)
+    assert loop.memory.hold is not None
+    found = loop.memory.hold.deviations["r2"]
+    assert found.now_pct == pytest.approx(0.92, abs=0.02)
+    assert found.worst_pct == pytest.approx(found.now_pct)
