@@ -30,10 +30,10 @@ class Heard:
     asked: frozenset[Effect]
     wanted: tuple[tuple[int, Request], ...]
     repeats: dict[int, int]
-    closing: bool
+    closing: bool = False
 
 
-NOTHING = Heard({}, frozenset(), (), {}, closing=False)
+NOTHING = Heard({}, frozenset(), (), {})
 _CLOSING = frozenset({"emergency_stop", "dark", "isolate"})
 _TABLE = {name: place for place, name in enumerate(REQUESTS)}
 
@@ -42,7 +42,7 @@ def hear(view: View, requests: Sequence[Request]) -> Heard:
     """Admit each request, SAFER first and the safest of them foremost; trip-class demands are inputs of SIF-7 and SIF-10."""
     if not requests:
         return NOTHING
-    heard = Heard({}, frozenset(), (), {}, closing=False)
+    heard = Heard({}, frozenset(), (), {})
     state = view.memory.state
     known = {answer.id for answer in view.memory.answered}
     first: dict[str, int] = {}

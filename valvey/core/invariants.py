@@ -148,7 +148,7 @@ def i6_dark_when_nothing_can_be_believed(one: Passage, blind_for_s: float) -> st
     """
     if blind_for_s < DARK_WITHIN_S or not one.after.armed:
         return None
-    if one.after.state in PERMIT_ON | {State.STARTUP} or one.scan.outputs.xs_101 is not False:
+    if one.scan.outputs.xs_101 is not False:
         return f"nothing could be believed for {blind_for_s:.2f} s and the permit is demanded in {one.after.state}"
     return None
 

@@ -19,7 +19,7 @@ from valvey.core.chart import (
     Step,
     Throttle,
 )
-from valvey.core.invariants import i12_states_without_a_way_back
+from valvey.core.invariants import BY_REPAIR_AND_PEOPLE, i12_states_without_a_way_back
 from valvey.core.latching import URGENCY
 from valvey.core.limits import Limits
 from valvey.core.machine import ROWS, advance
@@ -293,3 +293,9 @@ def test_a_chart_without_a_way_out_of_isolated_is_found_out() -> None:
     stuck = i12_states_without_a_way_back(rows)
     assert State.ISOLATED in stuck
     assert State.FLOWING not in stuck
+
+
+def test_repair_and_people_raise_everything_but_losses_and_trips() -> None:
+    losses = {Event.OPEN_LOST, Event.PERMIT_LOST, Event.PROOF_LOST, Event.STEP_FAILED, Event.LEASE_LOST}
+    others = {Event.ESD, Event.TRIP_ISOLATE, Event.TRIP_DARK, Event.LATE, Event.ARM}
+    assert set(Event) - losses - others == BY_REPAIR_AND_PEOPLE

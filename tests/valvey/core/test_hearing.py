@@ -406,3 +406,12 @@ def test_every_answer_is_told_in_the_order_of_the_requests() -> None:
     told = passage.facts(FactKind.ANSWER)
     assert [fact.fields["request"] for fact in told] == ["set_point", "isolate", "open", "lock"]
     assert passage.events() == [Event.ISOLATE]
+
+
+def test_a_force_is_kept_only_when_it_was_given() -> None:
+    start = standing(State.FLOWING)
+    for args, forced in (({"force": True}, True), ({"force": False}, False), ({"force": None}, False), ({}, False)):
+        node, _answers = tell(
+            RACK, replace(start, memory=replace(start.memory, forced=True)), request(start, "isolate", **args)
+        )
+        assert (node.memory.state, node.memory.forced) == (State.UNLOADING, forced)

@@ -4,7 +4,7 @@ import pytest
 from transitions import MachineError
 
 from valvey.core.chart import CHART, Event, Guard, State
-from valvey.core.machine import ROWS, advance
+from valvey.core.machine import _MACHINE, ROWS, advance
 
 NO_GUARD = dict.fromkeys(Guard, False)
 
@@ -38,3 +38,7 @@ def test_a_state_comes_back_as_a_member_of_the_enumeration() -> None:
 def test_the_rows_that_can_be_asked_for_are_those_of_the_chart() -> None:
     assert frozenset((row.event, row.source) for row in CHART) == ROWS
     assert (Event.OPEN, State.ESD) not in ROWS
+
+
+def test_the_machine_knows_the_events_of_the_chart_and_has_no_back_door() -> None:
+    assert set(_MACHINE.events) == set(Event)
