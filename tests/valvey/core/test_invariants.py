@@ -312,3 +312,7 @@ def test_evidence_of_the_bench_knows_what_it_cannot_see() -> None:
     one = honest(State.FLOWING, faults=("everything lost",))
     assert set(one.evidence.coil.values()) == {None}
     assert isinstance(one.evidence, Evidence)
+
+
+def test_every_invariant_of_one_scan_is_held_by_the_bench() -> None:
+    assert [rule.__name__.split("_")[0] for rule in i.INVARIANTS] == ["i1", "i2", "i3", "i4", "i5", "i7", "i8"]
