@@ -107,7 +107,7 @@ def _second_symptom(view: View, besides: tuple[str, ...]) -> Verdict:
 
 def all_detectors_lost(view: View) -> Judgement:
     """SIF-1 blind: no rack detector can be believed."""
-    judgements = [_contact(view, tag, danger=True) for tag in _voting(view, RACK_DETECTORS)]
+    judgements = [_detector(view, tag) for tag in _voting(view, RACK_DETECTORS)]
     if not judgements:
         return NOT_ARMED
     return _first(judgements, U if all(one.blind for one in judgements) else H)

@@ -6,7 +6,9 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.plant import PaperRack, flowing, isolated
+from fieldkit.reading import Quality, Reading
+from fieldkit.units import Unit
+from tests.plant import PaperRack, commissioned, flowing, isolated, limits
 from tests.valvey.core.bench import (
     alarms,
     coarse,
@@ -22,9 +24,11 @@ from tests.valvey.core.bench import (
 )
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
+from valvey.core.judges import shut_votes
 from valvey.core.memory import Effect
 from valvey.core.trips import TRIPS
 from valvey.core.verdict import Verdict
+from valvey.core.view import View
 
 POSITION_S = 1.5 * 3.5
 FLOW_S = POSITION_S + 4.0 * 1.0
@@ -88,6 +92,22 @@ def test_the_slower_of_the_two_valves_makes_the_window() -> None:
     assert verdict(rack, "SIF-9") is Verdict.NOT_ARMED
     rack.run(0.1)
     assert verdict(rack, "SIF-9") is Verdict.UNKNOWN
+
+
+def test_the_windows_end_with_their_last_instant() -> None:
+    tags = {"ZSC-101": 1.0, "ZSC-102": 1.0, "FT-101": 0.0, "FT-102": 0.0}
+    seen = {}
+    for age_s in (5.24, 5.25, 9.24, 9.25):
+        readings = {tag: Reading(tag, value, Unit.NONE, Quality.GOOD, age_s) for tag, value in tags.items()}
+        memory = replace(commissioned(State.ISOLATING), shut_since_s=0.0)
+        seen[age_s] = [vote.verdict for vote in shut_votes(View(readings, memory, limits(), age_s))]
+    unknown, healthy = Verdict.UNKNOWN, Verdict.HEALTHY
+    assert seen == {
+        5.24: [],
+        5.25: [healthy, unknown, unknown],
+        9.24: [healthy, unknown, unknown],
+        9.25: [healthy, healthy, unknown],
+    }
 
 
 def test_slow_flow_meters_are_given_four_times_their_lag() -> None:
