@@ -54,7 +54,7 @@ def share(needs: Mapping[str, Need], capacity_lpm: float) -> dict[str, float]:
         part = min(1.0, left / wanted) if wanted > 0.0 else 1.0
         for name, more in rank.items():
             out[name] += part * more
-        left -= part * wanted
+        left = max(0.0, left - part * wanted)  # rounding must not leave less than nothing
     return out
 
 

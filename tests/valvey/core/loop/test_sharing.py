@@ -28,6 +28,12 @@ def test_when_not_even_the_least_is_there_everybody_gets_the_same_part_of_it() -
     assert share(needs, 75.0) == pytest.approx({"a": 50.0, "b": 25.0})
 
 
+def test_rounding_leaves_the_last_in_rank_nothing_and_never_less() -> None:
+    first = ((14.0, 0.0), (21.0, 21.0), (34.0, 34.0), (164.0, 0.0), (331.0, 331.0), (331.75, 165.875))
+    needs = {str(n): Need(flow, least, 1) for n, (flow, least) in enumerate(first)}
+    assert min(share({"last": Need(1.0, 0.0, 2), **needs}, 656.5).values()) >= 0.0
+
+
 @given(NEEDS, st.floats(0.1, 3000))
 def test_no_more_is_shared_than_there_is_and_nobody_gets_more_than_it_needs(
     needs: dict[str, Need], capacity: float
