@@ -19,7 +19,8 @@ def test_a_dark_goes_dark_in_its_scan(rack: PaperRack, role: str) -> None:
     answer = rack.ask("dark", role=role)
     assert (answer.fields["status"], rack.state, rows(rack)) == ("accepted", State.COOLDOWN, ("SIF-10/dark",))
     assert (rack.writes["XS-101"], rack.writes["XV-101"]) == (0.0, 1.0)
-    assert (rack.memory.latches[0].effect, rack.memory.latches[0].tag) == (Effect.DARK, "request")
+    latch = rack.memory.latches[0]
+    assert (latch.effect, latch.tag, latch.value, latch.sample_s) == (Effect.DARK, "request", 1.0, rack.now_s)
 
 
 def test_an_isolate_of_trip_class_from_a_trip_source_shuts_at_once(rack: PaperRack) -> None:

@@ -46,7 +46,7 @@ def test_it_is_told_again_when_it_comes_back(rack: PaperRack) -> None:
 @pytest.mark.parametrize(
     ("ret", "wet", "expected"),
     [
-        (168.1, 1.0, Verdict.HEALTHY),
+        (168.0, 1.0, Verdict.HEALTHY),
         (167.9, 1.0, Verdict.DEMAND),
         (167.9, 0.0, Verdict.HEALTHY),
         (230.0, 1.0, Verdict.HEALTHY),

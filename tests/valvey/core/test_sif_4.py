@@ -47,6 +47,12 @@ def test_flow_below_a_quarter_of_the_need_goes_dark_after_the_loads_hold(rack: P
     assert latch.limit == pytest.approx(LL_LPM)
 
 
+def test_a_flow_of_exactly_a_quarter_of_the_need_is_enough(rack: PaperRack) -> None:
+    rack.values.update({"FT-101": 0.25 * (1.49 * 132.0), "FT-102": 0.25 * (1.49 * 132.0)})
+    rack.scan()
+    assert verdict(rack, "SIF-4") is Verdict.HEALTHY
+
+
 def test_flow_just_above_a_quarter_of_the_need_is_the_second_stages_matter(rack: PaperRack) -> None:
     flow(rack, LL_LPM + 0.1)
     assert rack.run(3.0).latched == ()
