@@ -93,6 +93,8 @@ def test_a_trip_class_isolate_is_heard_while_the_rack_is_shut_slowly_and_nowhere
         node = standing(state)
         answer = said(node, request(node, "isolate", role="coordinator", trip=True))
         planned = said(node, request(node, "isolate", role="coordinator"))
+        unentitled = said(node, request(node, "isolate", role="operator", trip=True))
+        assert unentitled.reason == planned.reason
         hurried = state in {State.UNLOADING, State.ISOLATING}
         assert answer.reason == ("" if hurried else planned.reason)
         assert not hurried or planned.reason == "already safer"

@@ -12,6 +12,7 @@ from valvey.core import permissives
 from valvey.core.chart import State
 from valvey.core.memory import Effect, Inventory, Latch, Lock
 from valvey.core.permissives import Permissive
+from valvey.core.requests import REQUESTS
 
 RACK = rack()
 
@@ -200,3 +201,22 @@ def test_the_flow_valve_must_stand_low_before_a_fill() -> None:
     assert shown(permissives.throttled, ZT_101=12.1) == ("FCV-101 stands at 12 %", "ZT-101 good and at most 12 %")
     forbids = shown(permissives.throttled, ZT_101=None)
     assert forbids == ("FCV-101 cannot be believed", "ZT-101 good and at most 12 %")
+
+
+#: What each request needs, in the order in which it is told.
+NEEDED = {
+    "open": "armed storage no_latch no_lock full tested drain_shut supply_in_band granted",
+    "drain": "armed storage locked proven_shut drain_metered pressure_known sump_free granted",
+    "fill": "armed storage no_latch no_lock not_full no_power proven_shut drain_shut throttled fill_metered pressure_known sump_free granted",
+    "test": "armed storage no_latch no_lock full no_power proven_shut drain_shut pressure_known granted",
+    "stroke": "armed storage no_latch no_lock partial_stroke",
+    "set_point": "armed",
+    "arm": "armed_in_file disarmed",
+    "disarm": "armed",
+    "commission": "no_power",
+}
+
+
+def test_each_request_needs_what_the_table_says_in_this_order() -> None:
+    needed = {name: [one.__name__ for one in row.permissives] for name, row in REQUESTS.items() if row.permissives}
+    assert needed == {name: words.split() for name, words in NEEDED.items()}
