@@ -12,6 +12,7 @@ DEV_STAMP   := $(VENV)/.installed-dev
 PACKAGES    := fieldkit valvey racky firmware_sim
 TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
+PARALLEL    := -n auto --dist loadfile
 RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
@@ -55,11 +56,12 @@ mosquitto-under-ci:
 	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null; then \
 	  $(MAKE) system-packages || echo 'mosquitto could not be installed: the tests that need it will say so'; fi
 
-test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure, on sockets, on a real broker
-	@$(PYTEST) tests -m 'not long' $(PYTEST_ARGS)
+test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and stepped on two cores, then on sockets and a real broker
+	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) $(PYTEST_ARGS)
+	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
 
-unit: $(DEV_STAMP) ## the tests that open no socket to another process (< 30 s)
-	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PYTEST_ARGS)
+unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
+	@$(PYTEST) tests --ignore=tests/wire -m 'not long and not part' $(PARALLEL) $(PYTEST_ARGS)
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
 	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
