@@ -42,9 +42,8 @@ def control(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Control:
         return Control(state.mode, state.asked, state.command_pct, demand, learned, header, hunt, state.short)
     opening = opening_for(demand.setpoint_lpm, dp_kpa, learned, tuning)
     wanted_pct = 100.0 if opening is None else max(tuning.least_pct, opening)
-    if _left_alone(state.command_pct, wanted_pct, demand.setpoint_lpm, hunt, seen, tuning):
-        wanted_pct = state.command_pct
-    return Control(state.mode, state.asked, wanted_pct, demand, learned, header, hunt, opening is None)
+    command_pct = _calmed(state.command_pct, wanted_pct, demand.setpoint_lpm, hunt, seen, tuning)
+    return Control(state.mode, state.asked, command_pct, demand, learned, header, hunt, opening is None)
 
 
 def troubles(state: Control, tuning: Tuning) -> frozenset[Trouble]:
@@ -70,13 +69,13 @@ def _travel(state: Control, tuning: Tuning, dt_s: float) -> float:
     return state.command_pct + min(most, max(-most, asked - state.command_pct))
 
 
-def _left_alone(
+def _calmed(
     command_pct: float, wanted_pct: float, setpoint_lpm: float, hunt: Hunt, seen: Seen, tuning: Tuning
-) -> bool:
-    """Whether the command stays: the change is small, or the flow is near enough and the change not great."""
+) -> float:
+    """The next command: as it was while the change is small, or the flow is near enough and the change not great."""
     if hunt.held:
         starving = seen.flow_lpm is None or seen.flow_lpm < (1.0 - STARVING) * setpoint_lpm
-        return not starving or wanted_pct < command_pct
+        return max(command_pct, wanted_pct) if starving else command_pct
     near = seen.flow_lpm is not None and abs(seen.flow_lpm - setpoint_lpm) < tuning.error_band * setpoint_lpm
     band_pct = tuning.command_band_pct * WIDEN**hunt.events
-    return abs(wanted_pct - command_pct) < (2.0 * band_pct if near else band_pct)
+    return command_pct if abs(wanted_pct - command_pct) < (2.0 * band_pct if near else band_pct) else wanted_pct

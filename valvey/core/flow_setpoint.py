@@ -49,10 +49,10 @@ def lpm_per_kw(delta_k: float, tuning: Tuning) -> float:
 def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Demand:
     """Return the flow that is wanted now."""
     old = state.demand
-    still = not slewing(state.command_pct, seen, tuning)
-    need, load_kw = _need(state, seen, tuning, dt_s, still)
+    rests = not slewing(state.command_pct, seen, tuning)
+    need, load_kw, still = _need(state, seen, tuning, dt_s, rests)
     blind, lost = seen.load_kw is None, seen.load_kw is None and seen.rise_k is None
-    trim = _trim(state, need, load_kw, seen, tuning, dt_s) if still else old.trim
+    trim = _trim(state, need, seen, tuning, dt_s) if rests and still else old.trim
     if state.mode is Mode.POSITION:  # the set-point goes along, so that any other mode begins from there
         flow = old.setpoint_lpm if seen.flow_lpm is None else seen.flow_lpm
         return Demand(flow, need, trim, load_kw, 0.0, blind, lost)
@@ -86,28 +86,30 @@ def _target(state: Control, need_lpm: float, trim: float, tuning: Tuning) -> flo
     return _bounded(wanted, tuning)
 
 
-def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, still: bool) -> tuple[float, float | None]:
-    """Return the flow that the power needs, or without a power reading what the rise tells of it; and the slow power."""
+def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, rests: bool) -> tuple[float, float | None, bool]:
+    """Return the flow that the power needs, or without a power reading what the rise tells of it; and of the power
+    what it was some seconds ago, and whether it is known and stands still.
+
+    rests   the valve is where it was sent
+    """
     need, slow_kw = state.demand.need_lpm, state.demand.load_kw
     if seen.load_kw is not None:
         target = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
         # up the quick filter is ahead, down the slow one
         need = max(toward(need, target, tuning.rise_s, dt_s), toward(need, target, tuning.fall_s, dt_s))
-        return need, seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
+        slow_kw = seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
+        return need, slow_kw, abs(seen.load_kw - slow_kw) <= tuning.still_per_s * RATE_S * slow_kw
     if seen.rise_k is None:  # nothing tells what the rack gives off: take what it may
-        return max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)), None
+        return max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)), None, False
     error = seen.rise_k / _delta_k(state, tuning) - 1.0
-    if error > 0.0:
-        return _bounded(need * (1.0 + HASTE * error * dt_s / tuning.trim_s), tuning), None
-    return _bounded(need * (1.0 + error * dt_s / tuning.trim_s), tuning) if still else need, None
+    change = max(HASTE * error, error if rests else 0.0)
+    return _bounded(need * (1.0 + change * dt_s / tuning.trim_s), tuning), None, False
 
 
-def _trim(state: Control, need_lpm: float, slow_kw: float | None, seen: Seen, tuning: Tuning, dt_s: float) -> float:
-    """Return the slow correction by the rise; frozen while the load moves or a sensor cannot be believed."""
+def _trim(state: Control, need_lpm: float, seen: Seen, tuning: Tuning, dt_s: float) -> float:
+    """Return the slow correction by the rise; as it was when something else decides, or a sensor cannot be believed."""
     trim = state.demand.trim
-    if seen.rise_k is None or seen.flow_lpm is None or seen.load_kw is None or slow_kw is None:
-        return trim
-    if state.mode in {Mode.POSITION, Mode.FLOW} or abs(seen.load_kw - slow_kw) > tuning.still_per_s * RATE_S * slow_kw:
+    if seen.rise_k is None or seen.flow_lpm is None or state.mode in {Mode.POSITION, Mode.FLOW}:
         return trim
     step = (seen.rise_k / _delta_k(state, tuning) - 1.0) * dt_s / tuning.trim_s
     wanted, target = _wanted(state, need_lpm, trim, tuning), _target(state, need_lpm, trim, tuning)

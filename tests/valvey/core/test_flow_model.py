@@ -58,6 +58,7 @@ def test_the_learned_bias_shifts_the_opening_and_may_not_push_it_past_the_end() 
     assert plain is not None
     assert model.opening_for(200.0, 200.0, replace(LEARNED, bias_pct=3.0), TUNING) == pytest.approx(plain + 3.0)
     assert model.opening_for(200.0, 200.0, replace(LEARNED, bias_pct=99.99 - plain), TUNING) == pytest.approx(99.99)
+    assert model.opening_for(200.0, 200.0, replace(LEARNED, bias_pct=100.0 - plain), TUNING) == 100.0
     assert model.opening_for(200.0, 200.0, replace(LEARNED, bias_pct=100.01 - plain), TUNING) is None
 
 

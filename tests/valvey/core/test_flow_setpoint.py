@@ -90,6 +90,10 @@ class TestTrim:
         for load_kw in (131.5, 108.5):
             assert set_point(following(trim=0.05), replace(self.WARM, load_kw=load_kw), TUNING, 0.2).trim > 0.05
 
+    def test_a_load_seen_for_the_first_time_stands_still(self) -> None:
+        state = replace(following(), demand=Demand(FULL, FULL))
+        assert set_point(state, self.WARM, replace(TUNING, still_per_s=0.0), 0.2).trim > 0.0
+
     def test_a_bound_winds_nothing_up(self) -> None:
         high, low = following(170.0), following(30.0)
         seen = replace(self.WARM, load_kw=170.0)
