@@ -131,7 +131,8 @@ class SetPoints(Model):
     watch_kpa: Annotated[float, Field(ge=0.5, le=5)] = 5.0
     """Before a drain: more pressure than this in the vented rack, and a shut valve passes."""
     watch_rise_kpa: Annotated[float, Field(ge=0.5, le=2)] = 2.0
-    drain_blocked_s: Annotated[float, Field(ge=10, le=30)] = 30.0
+    drain_blocked_s: Annotated[float, Field(ge=15, le=30)] = 30.0
+    """Longer than the ten seconds after which a drain that has stopped counts as empty."""
     drain_overdue_s: Annotated[float, Field(ge=120, le=7200)] = 1800.0
     sump_wait_s: Annotated[float, Field(ge=10, le=3600)] = 600.0
     fcv_fill_pct: Annotated[float, Field(ge=5, le=12)] = 10.0

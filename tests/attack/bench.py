@@ -24,7 +24,7 @@ from valvey.core.invariants import (
     i11_nothing_opens_unasked,
 )
 from valvey.core.limits import Limits
-from valvey.core.memory import Inventory, Memory
+from valvey.core.memory import Inventory, Memory, Work
 from valvey.core.policy import DEFAULT_POLICY
 from valvey.core.requests import Request
 from valvey.core.step import Setup, setup, step
@@ -32,11 +32,14 @@ from valvey.core.view import View
 
 PERMIT_EXPIRY_S = 8.0
 VALVE_EXPIRY_S = 15.0
+DRAIN_LPM, FILL_LPM = 12.0, 20.0
 #: Every wait of a sequence fits into a few long scans, so that a short exploration sees their ends and deadlines.
 LIMITS = Limits(
     policy=DEFAULT_POLICY,
     stroke_101_s=1.0, stroke_102_s=1.0, flow_tau_s=0.2, fcv_ramp_s=2.0, fcv_stroke_s=4.0, cool_hold_s=1.0, cool_overdue_s=4.0,
     prove_hold_s=1.0, prove_overdue_s=8.0, unload_overdue_s=5.0, planned_flow_wait_s=3.0, settled_flowing_s=10.0,
+    volume_l=2.0, vent_s=1.0, watch_s=2.0, drain_blocked_s=15.0, drain_overdue_s=60.0, sump_wait_s=4.0, fill_overdue_s=40.0,
+    test_hold_s=2.0, test_overdue_s=40.0,
 )  # fmt: skip
 
 #: What one fault makes the readings say, over what the field is; None = cannot be believed.
@@ -72,6 +75,9 @@ FAULTS: dict[str, Mapping[str, float | None]] = {
     "contactor lost": {"XI-101": None},
     "power stays": {"ET-101": 40.0, "EV-101": 50.0},
     "loads lost": {"JT-101": None, "ET-101": None, "EV-101": None},
+    "sump high": {"LSH-203": 1.0},
+    "drain meter lost": {"FT-103": None},
+    "vent not open": {"ZSC-104": 1.0},
     "store broken": {"SYS-STORE": 1.0},
     "everything lost": dict.fromkeys(FLOWING_VALUES),
 }
@@ -82,7 +88,7 @@ ALL_FAULTS = (*FAULTS, DEAF, DROPPED, STUCK)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Coils, where the isolation valves are (0 shut … 2 open), and when the outputs were last written."""
+    """Coils, where the isolation valves are (0 shut … 2 open), when the outputs were last written, and the liquid."""
 
     coils: Mapping[str, bool]
     at: tuple[int, int]
@@ -90,6 +96,8 @@ class Field:
     permit_fed_s: float
     valves_fed_s: float
     ack_s: float | None
+    litres: float = LIMITS.volume_l
+    kpa: float = 215.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +122,15 @@ def readings(node: Node, now_s: float) -> dict[str, Reading]:
     contactor = coils["XS-101"] and supply and ret  # W2
     flow = 198.0 if supply == ret == 2 else 60.0 if supply and ret else 0.0
     load = 132.0 if contactor else 0.0
+    filling = bool(supply and not ret and coils["XV-104"])
+    supply_lpm = FILL_LPM if filling else flow
     values: dict[str, float | None] = {
         **FLOWING_VALUES,
         "ZSO-101": supply == 2, "ZSC-101": supply == 0, "ZSO-102": ret == 2, "ZSC-102": ret == 0,
         "XY-101": coils["XV-101"], "XY-102": coils["XV-102"], "XY-103": coils["XV-103"], "XY-104": coils["XV-104"],
         "ZSC-103": not coils["XV-103"], "ZSC-104": not coils["XV-104"], "XSY-101": coils["XS-101"], "XI-101": bool(contactor),
-        "ZT-101": field.fcv_pct, "FT-101": flow, "FT-102": flow, "JT-101": load, "ET-101": load, "EV-101": 50.0 if contactor else 0.0,
-        "PT-101": 310.0 if flow else 215.0, "PT-102": 215.8 if flow else 215.0, "TT-102A": 50.0 if contactor else 41.0,
+        "ZT-101": field.fcv_pct, "FT-101": supply_lpm, "FT-102": flow, "FT-103": DRAIN_LPM if coils["XV-103"] and field.litres else 0.0, "JT-101": load, "ET-101": load, "EV-101": 50.0 if contactor else 0.0,
+        "PT-101": 310.0 if flow else field.kpa, "PT-102": 215.8 if flow else field.kpa, "TT-102A": 50.0 if contactor else 41.0,
         "TT-102B": 50.0 if contactor else 41.0, "TT-102C": 50.0 if contactor else 41.0, "PT-201": 320.0, "PT-202": 210.0, "SYS-STORE": 0.0,
     }  # fmt: skip
     for fault in node.faults & FAULTS.keys():
@@ -154,7 +164,7 @@ def evidence(seen: Mapping[str, Reading], memory: Memory, ack_s: float | None, n
 def scan(rack: Setup, node: Node, requests: tuple[Request, ...], dt_s: float) -> tuple[Node, Passage]:
     """One scan ``dt_s`` after the last. Raises BrokenError when an invariant does not hold."""
     now_s, field = node.now_s + dt_s, _lapsed(node.field, node.now_s + dt_s)
-    node = replace(node, field=_moved(field, node.faults))
+    node = replace(node, field=_ran(_moved(field, node.faults), dt_s))
     seen = readings(node, now_s)
     done = step(node.memory, seen, requests, rack, now_s)
     before = evidence(seen, done.memory, field.ack_s, now_s)
@@ -198,6 +208,22 @@ def _moved(field: Field, faults: frozenset[str]) -> Field:
         max(0, min(2, at + (1 if coils[tag] else -1))) for at, tag in zip(field.at, ("XV-101", "XV-102"), strict=True)
     )
     return replace(field, coils=coils, at=(field.at[0] if STUCK in faults else supply, ret))
+
+
+def _ran(field: Field, dt_s: float) -> Field:
+    """Liquid in and out: by gravity while the drain is open, through the supply valve while the vent is."""
+    coils, (supply, ret), litres = field.coils, field.at, field.litres
+    if coils["XV-103"]:
+        litres = max(0.0, litres - DRAIN_LPM * dt_s / 60.0)
+    filling = supply and not ret and coils["XV-104"]
+    if filling:
+        litres = min(LIMITS.volume_l, litres + FILL_LPM * dt_s / 60.0)
+    full = litres >= LIMITS.volume_l
+    if coils["XV-104"] or coils["XV-103"]:
+        kpa = 150.0 if filling and full else 0.0
+    else:
+        kpa = 215.0 if full and (supply or ret) else field.kpa
+    return replace(field, litres=litres, kpa=kpa)
 
 
 def _written(field: Field, writes: Mapping[str, float], now_s: float) -> Field:
@@ -247,6 +273,8 @@ def _next_request(node: Node) -> tuple[Request, ...]:
         return (request(node, "reset", sif=sorted({latch.sif for latch in memory.latches})),)
     if shut and not (memory.tested and memory.inventory is Inventory.FULL):
         return (request(node, "commission"),)
+    if memory.state is State.DRAINED:
+        return (request(node, "fill"),)
     if memory.state in {State.DRAINING, State.FILLING, State.TESTING}:
         return (request(node, "cancel"),)
     if memory.state is State.COOLDOWN and not memory.tested:
@@ -257,9 +285,11 @@ def _next_request(node: Node) -> tuple[Request, ...]:
 def standing(state: State, **changes: Any) -> Node:
     """A healthy, commissioned, armed rack that stands in ``state`` at its first step."""
     now_s = 1000.0
+    measured = {"work": Work(now_s)} if state in {State.DRAINING, State.FILLING, State.TESTING} else {}
+    empty = {"inventory": Inventory.EMPTY, "tested": False} if state is State.DRAINED else {}
     memory = replace(
         commissioned(state), step=FIRST_STEP[state], was=state, since_s=now_s, step_since_s=now_s, now_s=now_s,
-        armed_since_s=now_s, state_seq=10, **changes,
+        armed_since_s=now_s, state_seq=10, **{**measured, **empty, **changes},
     )  # fmt: skip
     running = state in {State.FLOWING, State.UNLOADING, State.COOLDOWN, State.ISOLATING, State.STARTUP}
     coils = {
@@ -271,7 +301,10 @@ def standing(state: State, **changes: Any) -> Node:
     }
     at = (2, 2) if running else (0, 0)
     asked = state in OPENING_WORK  # who is there has asked for it
-    return Node(memory, Field(coils, at, 60.0 if running else 0.0, now_s, now_s, now_s), now_s, asked=asked)
+    field = Field(coils, at, 60.0 if running else 0.0, now_s, now_s, now_s)
+    if state is State.DRAINED:
+        field = replace(field, litres=0.0, kpa=0.0)
+    return Node(memory, field, now_s, asked=asked)
 
 
 def rack() -> Setup:

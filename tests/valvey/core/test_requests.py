@@ -87,6 +87,8 @@ def test_every_request_in_every_state_from_every_role_gets_an_answer(name: str, 
         if role not in roles.split():
             assert answer["code"] == "role"
         elif state in states.split():
+            if (name, state) == ("fill", State.DRAINED):
+                code = "ok"  # here the rack is empty
             assert (answer["code"], answer["reason"] == "") == (code, code == "ok" and name != "leak_evidence")
         elif name == "lock":
             assert answer["code"] == "isolate_first"
