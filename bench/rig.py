@@ -196,7 +196,8 @@ class Rig:
 
     def _configure(self, plan: RackPlan) -> None:
         assert self._stage is not None
-        path = write_rack_file(self._stage, rack_config(plan.name, plan.rated_kw))
+        stage = self._stage
+        path = write_rack_file(stage.options, stage.broker, stage.ports, rack_config(plan.name, plan.rated_kw))
         document = yaml.safe_load(path.read_text())
         document["memory"]["directory"] = str(self.state / plan.name)
         if self._broker is None:

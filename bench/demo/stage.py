@@ -108,13 +108,17 @@ def _set(options: Options, children: Children) -> Stage:
         ],
     )
     broker = start_broker(children, out, options.mqtt)
+    places = {device: f"127.0.0.1:{place}" for place, device in enumerate(DEVICES, 2)}
+    nowhere = {"cdu": "127.0.0.1:1", "racks": {rack.name: places for rack in racks}}
+    for rack in racks:  # while the simulator starts: a record does not depend on where the devices are
+        _commission(write_rack_file(options, broker, nowhere, rack))
     ports = _await_ports(children, ports_file)
     stage = Stage(options, children, broker, ports["control"], ports, racks)
     for rack in racks:
-        stage.ask("load", rack=rack.name, kw=0.75 * rack.rated_kw)
-        path = write_rack_file(stage, rack)
-        _commission(path)
+        path = write_rack_file(options, broker, ports, rack)
         children.start(f"valvey-{rack.name}", [sys.executable, "-m", "valvey", "run", str(path)])
+    for rack in racks:
+        stage.ask("load", rack=rack.name, kw=0.75 * rack.rated_kw)
     (out / "run.json").write_text(json.dumps(stage.run_file(), indent=1))
     return stage
 
@@ -130,21 +134,21 @@ def _await_ports(children: Children, path: Path, within_s: float = 15.0) -> dict
     raise StageError(f"the simulator did not start:\n{children.tail('firmware-sim')}")
 
 
-def write_rack_file(stage: Stage, rack: RackConfig) -> Path:
+def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rack: RackConfig) -> Path:
     """Write the rack's configuration: the shipped example with this rack's name, ratings and addresses."""
-    options, example = stage.options, ROOT / "configs" / "rack.yaml"
+    example = ROOT / "configs" / "rack.yaml"
     config = yaml.safe_load(example.read_text(encoding="utf-8"))
     state = options.out / "state" / rack.name
     config |= {"site": SITE, "rack": rack.name, "simulated": True, "armed": True}
     for bus in DEVICES:
-        config["buses"][bus]["tcp"] = stage.ports["racks"][rack.name][bus]
-    config["buses"]["cdu"]["tcp"] = stage.ports["cdu"]
+        config["buses"][bus]["tcp"] = ports["racks"][rack.name][bus]
+    config["buses"]["cdu"]["tcp"] = ports["cdu"]
     config["limits"] |= {
         "rating_kw": rack.rated_kw,
         "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
         "kv_rack_m3_h": round(rack.kv_rack, 2),
     }
-    config["mqtt"] = {"host": stage.broker.host, "port": stage.broker.port}
+    config["mqtt"] = {"host": broker.host, "port": broker.port}
     config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
     config["profiles_dir"] = str(ROOT / "configs" / "profiles")
     config["policy"] = str((example.parent / config["policy"]).resolve())
