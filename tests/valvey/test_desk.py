@@ -16,8 +16,9 @@ from fieldkit.topics import parse_topic
 from fieldkit.units import Unit
 from tests.plant import PaperRack, flowing
 from tests.valvey.told import done_of
+from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
-from valvey.core.memory import Lock, Memory
+from valvey.core.memory import Lock, Memory, Work
 from valvey.desk import PATIENCE_S, Desk
 from valvey.letters import Sender
 
@@ -221,3 +222,27 @@ async def test_every_fact_of_a_long_day_fits_its_schema(rig: Rig) -> None:
         await rig.scan(*scan.facts, memory=scan.memory)
     told = {fact for _, fact in rig.events()}
     assert told >= {"transition", "trip", "answer", "alarm", "reset"}
+
+
+async def test_a_client_is_told_how_far_its_work_is(rig: Rig) -> None:
+    fields: dict[str, Any] = {
+        "id": "id-1",
+        "client": "anna",
+        "request": "drain",
+        "state": State.DRAINING,
+        "step": Step.WATCH,
+    }
+    await rig.scan(fact(FactKind.PROGRESS, **fields, percent=12.5, eta_s=300.0))
+    rig.keeper.kept = 1
+    await rig.scan()
+    (told,) = [json.loads(one.payload) for one in rig.sent() if one.topic == f"{BASE}/response/anna"]
+    assert (told["id"], told["request"], told["status"]) == ("id-1", "drain", "progress")
+    assert (told["step"], told["percent"], told["eta_s"]) == ("watch", 12.5, 300.0)
+
+
+async def test_the_state_says_what_has_run_and_what_the_last_work_failed_by(rig: Rig) -> None:
+    rig.sent()
+    running = replace(rig.memory, state=State.DRAINING, state_seq=7, work=Work(1.0, litres=12.3456), failed="blocked")
+    await rig.scan(memory=running)
+    details = [json.loads(one.payload)["detail"] for one in rig.sent() if one.topic == f"{BASE}/state"]
+    assert (details[-1]["litres"], details[-1]["failed"]) == (12.35, "blocked")
