@@ -85,7 +85,8 @@ class View:
         values = [
             value for value in (self.number("JT-101"), self.number("ET-101"), self.heat_kw()) if value is not None
         ]
-        return max(values) if values else None
+        self.believed["load_kw"] = max(values) if values else None
+        return self.believed["load_kw"]
 
     def need_lpm(self) -> float:
         """Flow that the present load needs; the rating's when the load is not known."""

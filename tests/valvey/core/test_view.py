@@ -104,6 +104,14 @@ def test_the_load_is_the_greatest_or_nothing() -> None:
     assert view({}).load_kw() is None
 
 
+def test_what_was_worked_out_once_in_a_scan_is_not_worked_out_again() -> None:
+    seen = view({"JT-101": 100.0})
+    assert seen.load_kw() == pytest.approx(100.0)
+    assert set(seen.believed) >= {"JT-101", "ET-101", "load_kw"}
+    later = View({}, seen.memory, seen.limits, seen.now_s, believed=seen.believed)
+    assert (later.load_kw(), later.number("JT-101"), later.number("ET-101")) == (100.0, 100.0, None)
+
+
 def test_the_need_is_149_litres_for_each_hundred_kilowatts_and_the_ratings_when_the_load_is_unknown() -> None:
     assert view({"JT-101": 100.0}).need_lpm() == pytest.approx(149.0)
     assert view({}).need_lpm() == pytest.approx(1.49 * 132.0)
