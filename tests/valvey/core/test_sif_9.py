@@ -57,7 +57,11 @@ def shut(rack: PaperRack, *, position: bool, flow: float) -> None:
 
 
 def wait(rack: PaperRack, age_s: float) -> None:
-    """Run until the valves have been demanded shut for ``age_s``."""
+    """Run until the valves have been demanded shut for ``age_s``; only the end of it in short scans."""
+    rack.scan()
+    since_s = rack.memory.shut_since_s
+    while since_s is not None and age_s - (rack.now_s - since_s) > 1.0:
+        rack.scan(dt_s=0.5)
     while rack.memory.shut_since_s is None or rack.now_s - rack.memory.shut_since_s < age_s - 1e-6:
         rack.scan()
 
