@@ -12,8 +12,8 @@ from valvey.core.view import View
 #: Holds are this short for so long after an adoption: a demand may be older than this process.
 ADOPTION_HOLD_S = 0.2
 ADOPTION_WINDOW_S = 5.0
-#: Sums of scan periods are compared with this much tolerance.
-EPSILON_S = 1e-6
+#: A hold is over when this much is missing from it: a scan that begins a little early must not cost a whole period.
+EPSILON_S = 0.002
 
 
 @dataclass(frozen=True, slots=True)
