@@ -31,7 +31,11 @@ STAGES = (
     ("types", "make types", 300.0),
     ("imports", BIN + "lint-imports", 180.0),
     ("test", "make test", 1500.0),
-    ("coverage", f"{BIN}python -m pytest -qq tests --ignore=tests/wire -n auto --dist loadfile -m 'not long' {CORE_COVERAGE}", 600.0),
+    (
+        "coverage",
+        f"{BIN}python -m pytest -qq tests --ignore=tests/wire -n auto --dist loadfile -m 'not long' {CORE_COVERAGE}",
+        600.0,
+    ),
     ("mutation", "make mutation SAMPLE=60", 600.0),
     ("docs", "make docs-check", 120.0),
     ("config", "make check-config", 120.0),
@@ -50,8 +54,16 @@ def run_stage(command, timeout_s):
             os.killpg(process.pid, signal.SIGKILL)
 
     with subprocess.Popen(
-        command, shell=True, cwd=ROOT, env=env, text=True, errors="replace", start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command,
+        shell=True,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     ) as process:
         timer = threading.Timer(timeout_s, give_up)
         timer.start()

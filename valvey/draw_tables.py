@@ -113,7 +113,9 @@ def _demand(demand: Demand | None) -> tuple[str, ...]:
     if demand is None:
         return ("no write",) * 6
     valves = (demand.xv_101, demand.xv_102, demand.xv_103, demand.xv_104)
-    throttle = {Throttle.SHUT: "shut", Throttle.LOW: "low", Throttle.FILL: "fill", Throttle.KEEP: "as kept"}[demand.fcv_101]
+    throttle = {Throttle.SHUT: "shut", Throttle.LOW: "low", Throttle.FILL: "fill", Throttle.KEEP: "as kept"}[
+        demand.fcv_101
+    ]
     return ("on" if demand.xs_101 else "off", *("open" if one else "shut" for one in valves), throttle)
 
 
