@@ -57,8 +57,8 @@ mosquitto-under-ci:
 	  $(MAKE) system-packages || echo 'mosquitto could not be installed: the tests that need it will say so'; fi
 
 test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and stepped on two cores, then on sockets and a real broker
-	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) $(PYTEST_ARGS)
-	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
+	@pure=0; $(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) $(PYTEST_ARGS) || pure=$$?; \
+	 $(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS) && exit $$pure
 
 unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
 	@$(PYTEST) tests --ignore=tests/wire -m 'not long and not part' $(PARALLEL) $(PYTEST_ARGS)

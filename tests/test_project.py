@@ -118,7 +118,7 @@ def test_the_readme_fits_a_screen_or_two() -> None:
 
 def test_every_make_target_that_a_page_names_exists() -> None:
     targets = set(re.findall(r"^([a-z][a-z-]*):", _text(ROOT / "Makefile"), flags=re.MULTILINE))
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".ci" / "run"]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".ci" / "stages.py"]
     named = {name for page in pages for name in re.findall(r"\bmake ([a-z][a-z-]*[a-z])\b", _text(page))}
     assert {"demo", "test"} <= named
     assert named - targets - {"and"} == set()
@@ -173,7 +173,7 @@ def test_the_changelog_starts_with_what_is_not_released_or_this_version() -> Non
 
 @pytest.fixture(scope="module")
 def ci() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("ci_run", str(ROOT / ".ci" / "run"))
+    loader = importlib.machinery.SourceFileLoader("ci_run", str(ROOT / ".ci" / "stages.py"))
     spec = importlib.util.spec_from_loader("ci_run", loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -199,3 +199,10 @@ def test_ci_ends_a_stage_that_hangs_with_its_children(ci: ModuleType, tmp_path: 
 def test_ci_stops_when_the_set_up_fails(ci: ModuleType, tmp_path: Path) -> None:
     rows, _ = ci.run_stages((("setup", "false", 5.0), ("test", "true", 5.0)), tmp_path / "stages.json", 30.0)
     assert [row["stage"] for row in rows] == ["setup"]
+
+
+def test_ci_starts_as_a_shell_script() -> None:
+    """CI runs `bash .ci/run`, whatever its first line says."""
+    done = subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "stages.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
