@@ -5,11 +5,16 @@ from typing import Any
 
 import pytest
 
-from tests.plant import FLOWING_VALUES, PaperRack, flowing, isolated
+from fieldkit.reading import Quality, Reading
+from fieldkit.units import Unit
+from tests.plant import FLOWING_VALUES, PaperRack, commissioned, flowing, isolated, limits
 from tests.valvey.core.bench import alarms, coarse, last, repair, spoil, transitions
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
+from valvey.core.judges import permit_off
 from valvey.core.memory import Inventory, Memory
+from valvey.core.verdict import Verdict
+from valvey.core.view import View
 
 S = State
 
@@ -190,6 +195,13 @@ def test_the_permit_rises_once_and_is_given_a_second_to_arrive() -> None:
     assert rack.run(1.4).latched == ()  # nothing follows: the contactor stays off
     assert rack.run(0.15).latched == ("PERMIT_LOST",)
     assert rack.state is S.COOLDOWN
+
+
+def test_the_contactor_is_judged_from_the_end_of_its_second_on() -> None:
+    for age_s, expected in ((0.99, Verdict.NOT_ARMED), (1.0, Verdict.DEMAND)):
+        reading = Reading("XI-101", 0.0, Unit.NONE, Quality.GOOD, age_s)
+        memory = replace(commissioned(), permit_rise_s=0.0)
+        assert permit_off(View({"XI-101": reading}, memory, limits(), age_s)).verdict is expected
 
 
 # --- unloading -------------------------------------------------------------------------------------------------------

@@ -58,6 +58,14 @@ def test_an_open_limit_lost_alone_is_healthy_because_the_flow_is_there() -> None
     assert verdict(rack, "SIF-12") is Verdict.HEALTHY
 
 
+def test_a_flow_of_exactly_seventy_percent_of_the_set_point_is_enough() -> None:
+    rack = service()
+    enough = 0.7 * (1.05 * (1.49 * 132.0))
+    rack.values.update({"ZSO-101": 0.0, "FT-101": enough, "FT-102": enough})
+    rack.scan()
+    assert verdict(rack, "SIF-12") is Verdict.HEALTHY
+
+
 def test_low_flow_with_both_open_limits_made_is_not_its_matter() -> None:
     rack = service()
     rack.values.update({"FT-101": 100.0, "FT-102": 100.0})

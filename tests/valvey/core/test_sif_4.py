@@ -149,7 +149,7 @@ def test_a_witness_that_comes_back_counts_the_blindness_down(rack: PaperRack) ->
     assert rack.run(0.2).latched == ("SIF-4",)
 
 
-@pytest.mark.parametrize(("load_kw", "armed"), [(26.4, False), (26.5, True)])
+@pytest.mark.parametrize(("load_kw", "armed"), [(0.2 * 132.0, False), (26.5, True)])
 def test_it_is_armed_above_twenty_percent_of_the_rating(rack: PaperRack, load_kw: float, armed: bool) -> None:
     flow(rack, 0.0)
     rack.values.update({"JT-101": load_kw, "ET-101": 0.0})
