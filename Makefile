@@ -16,7 +16,7 @@ PARALLEL    := -n auto --dist loadfile
 RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
-.PHONY: help setup demo test unit wire test-long lint types docs docs-check check-config mutation bench lock system-packages clean
+.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config mutation bench lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -62,6 +62,9 @@ test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and s
 
 unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
 	@$(PYTEST) tests --ignore=tests/wire -m 'not long and not part' $(PARALLEL) $(PYTEST_ARGS)
+
+coverage: $(DEV_STAMP) ## every branch of valvey/core must be taken by the tests without a wire
+	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) --cov --cov-report=term
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
 	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)

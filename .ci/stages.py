@@ -18,9 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / "build" / "ci" / "stages.json"
-TOTAL_S = 55 * 60.0  # whatever hangs, an answer comes within the hour; a quiet machine needs a quarter of it
+TOTAL_S = (
+    75 * 60.0
+)  # whatever hangs, an answer comes well within the time that CI allows; a quiet machine needs a quarter of it
 BIN = ".venv/bin/"
-CORE_COVERAGE = "--cov --cov-report=term"
 CLOSING = re.compile(r"^=+ .*\b(passed|failed|error).* in [\d.]+s.* =+$")
 
 #: stage, command, the seconds after which it has failed
@@ -30,13 +31,7 @@ STAGES = (
     ("lint", BIN + "ruff check .", 90.0),
     ("types", "make types", 300.0),
     ("imports", BIN + "lint-imports", 180.0),
-    ("test", "make test", 1500.0),
-    (
-        "coverage",
-        f"{BIN}python -m pytest -qq tests --ignore=tests/wire -n auto --dist loadfile -m 'not long' {CORE_COVERAGE}",
-        600.0,
-    ),
-    ("mutation", "make mutation SAMPLE=60", 600.0),
+    ("test", "make test", 1800.0),
     ("docs", "make docs-check", 120.0),
     ("config", "make check-config", 120.0),
     ("systemd", BIN + "python -m pytest -qq tests/test_systemd_units.py", 120.0),
