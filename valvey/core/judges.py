@@ -139,8 +139,12 @@ def flow_lost(fraction: Callable[[View], float], hold_by_load: bool) -> Judge:
     def judge(view: View) -> Judgement:
         known_kw = view.load_kw()
         load_kw = view.limits.rating_kw if known_kw is None else known_kw
-        if not permit_on(view) or load_kw <= view.limits.armed_load_fraction * view.limits.rating_kw:
+        if not permit_on(view):
             return NOT_ARMED
+        if load_kw <= view.limits.armed_load_fraction * view.limits.rating_kw:
+            timers = view.memory.timers  # a load that comes and goes freezes a hold
+            began = any(one.demand_s > 0.0 or one.verdict is D for key, one in timers.items() if key[:5] == "SIF-4")
+            return Judgement(U, "FT-101", at_s=view.at_s("FT-101")) if began else NOT_ARMED
         limit = fraction(view) * view.need_lpm()
         flows = (("FT-101", view.number("FT-101")), ("FT-102", view.number("FT-102")), ("PT-101", view.dp_flow_lpm()))
         votes = [_said(U if flow is None else D if flow < limit else H, view, tag, flow, limit) for tag, flow in flows]

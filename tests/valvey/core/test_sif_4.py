@@ -271,3 +271,16 @@ def test_a_site_may_shorten_the_hold_and_never_lengthen_it_beyond_the_loads() ->
 def test_it_is_never_bypassed(rack: PaperRack) -> None:
     assert rack.ask("bypass", name="SIF-4", for_s=60.0).fields["code"] == "never"
     assert rack.ask("bypass", name="SIF-4/low", for_s=60.0).fields["code"] == "never"
+
+
+def test_a_load_that_comes_and_goes_without_flow_trips_all_the_same() -> None:
+    """A square wave with on-phases shorter than the hold: what was held stands still while the load is low."""
+    rack = flowing()
+    rack.values.update({"FT-101": 5.0, "FT-102": 5.0, "PT-102": rack.values["PT-101"]})
+    for _ in range(4):
+        rack.values.update({"JT-101": 132.0, "ET-101": 130.0})
+        rack.run(1.0)
+        rack.values.update({"JT-101": 5.0, "ET-101": 5.0})
+        rack.run(1.0)
+    assert rack.state is State.COOLDOWN
+    assert rack.latched == ("SIF-4",)
