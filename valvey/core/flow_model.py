@@ -31,8 +31,8 @@ CLIP = 0.1
 #: Filter of a pressure difference that was worked out, not measured.
 WORKED_OUT_S = 2.0
 #: How far ahead a measured pressure difference is looked: dead times and the drive's dead band; and the age of its trend.
-AHEAD_S = 1.5
 TREND_S = 1.0
+AHEAD = 1.5
 #: A pressure difference this near to that of a second ago stands still: four times the noise of its transmitters.
 SHIVER = 0.012
 MISFIT_S = 10.0
@@ -49,17 +49,15 @@ def toward(value: float, target: float, tau_s: float, dt_s: float) -> float:
 
 def valve_kv(position_pct: float, tuning: Tuning) -> float:
     """Kv of FCV-101 at this opening."""
-    bent = max(position_pct, KNEE_PCT)
-    kv = tuning.kvs_m3_h * exp((min(bent, 100.0) / 100.0 - 1.0) * log(tuning.rangeability))
-    return kv if position_pct >= KNEE_PCT else kv * max(position_pct, 0.0) / KNEE_PCT
+    bent = min(100.0, max(position_pct, KNEE_PCT))
+    kv = tuning.kvs_m3_h * exp((bent / 100.0 - 1.0) * log(tuning.rangeability))
+    return kv * min(1.0, max(position_pct, 0.0) / KNEE_PCT)
 
 
 def opening_pct(kv_m3_h: float, tuning: Tuning) -> float:
     """Opening at which FCV-101 has this Kv; above 100 for more than it has wide open."""
-    knee = valve_kv(KNEE_PCT, tuning)
-    if kv_m3_h < knee:
-        return KNEE_PCT * max(kv_m3_h, 0.0) / knee
-    return 100.0 * (1.0 + log(kv_m3_h / tuning.kvs_m3_h) / log(tuning.rangeability))
+    knees = max(kv_m3_h, 0.0) / valve_kv(KNEE_PCT, tuning)
+    return KNEE_PCT * min(1.0, knees) + 100.0 * log(max(1.0, knees)) / log(tuning.rangeability)
 
 
 def in_series(valve: float, rest: float) -> float:
@@ -103,7 +101,7 @@ def dp_ahead_kpa(header: Header) -> float | None:
     trend_kpa = header.dp_kpa - header.slow_kpa
     if abs(trend_kpa) <= SHIVER * header.slow_kpa:
         return header.slow_kpa
-    return max(0.5 * header.dp_kpa, header.dp_kpa + trend_kpa * AHEAD_S / TREND_S)
+    return max(0.5 * header.dp_kpa, header.dp_kpa + AHEAD * trend_kpa)
 
 
 def observe(

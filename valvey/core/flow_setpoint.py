@@ -100,10 +100,12 @@ def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, rests: bool) 
         slow_kw = seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
         return need, slow_kw, abs(seen.load_kw - slow_kw) <= tuning.still_per_s * RATE_S * slow_kw
     if seen.rise_k is None:  # nothing tells what the rack gives off: take what it may
-        return max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s)), None, False
-    error = seen.rise_k / _delta_k(state, tuning) - 1.0
-    change = max(HASTE * error, error if rests else 0.0)
-    return _bounded(need * (1.0 + change * dt_s / tuning.trim_s), tuning), None, False
+        need = max(need, toward(need, tuning.margin * tuning.flow_nominal_lpm, tuning.rise_s, dt_s))
+    else:
+        error = seen.rise_k / _delta_k(state, tuning) - 1.0
+        change = max(HASTE * error, error if rests else 0.0)
+        need = _bounded(need * (1.0 + change * dt_s / tuning.trim_s), tuning)
+    return need, None, False
 
 
 def _trim(state: Control, need_lpm: float, seen: Seen, tuning: Tuning, dt_s: float) -> float:

@@ -63,8 +63,8 @@ class TestTurns:
         assert turn(hunt, 50.0, 50.5).turns_s == (20.0, 0.0)
 
     def test_the_furthest_point_goes_along(self) -> None:
-        assert turn(Hunt(), 50.0, 51.0, 51.1).turn_pct == 51.1
-        assert turn(Hunt(), 50.0, 49.0, 48.9).turn_pct == 48.9
+        assert turn(Hunt(), 50.0, 51.0, 51.05).turn_pct == 51.05
+        assert turn(Hunt(), 50.0, 49.0, 48.95).turn_pct == 48.95
 
     def test_play_is_no_turn(self) -> None:
         hunt = Hunt(turn_pct=0.3, heading=1)

@@ -111,6 +111,11 @@ class TestHeader:
         header, _ = model.observe(header, LEARNED, SEEN, replace(TUNING, meter_dead_s=0.0, meter_lag_s=0.0), 0.2, 1.0)
         assert header.dead == header.lag == (65.0, 200.0)
 
+    def test_a_lag_of_a_twentieth_of_a_second_is_one(self) -> None:
+        header = Header(200.0, Source.HEADER, 200.0, (60.0, 200.0), (60.0, 200.0))
+        header, _ = model.observe(header, LEARNED, SEEN, replace(TUNING, meter_dead_s=0.05, meter_lag_s=0.0), 0.05, 1.0)
+        assert header.dead == header.lag == pytest.approx((60.0 + 5.0 * (1.0 - exp(-1.0)), 200.0))
+
     def test_without_a_position_what_belongs_to_the_meters_reading_is_forgotten(self) -> None:
         header = Header(200.0, Source.HEADER, 200.0, (60.0, 180.0), (55.0, 170.0))
         header, learned = model.observe(header, LEARNED, replace(SEEN, position_pct=None), TUNING, 0.2, 1.0)
@@ -168,6 +173,10 @@ class TestHeader:
         for bias_pct, source in ((2.0, Source.METER), (2.1, Source.HELD)):
             learned = replace(LEARNED, bias_pct=bias_pct)
             assert model.observe(Header(150.0), learned, seen, TUNING, 0.2, 1.0)[0].source is source
+
+    def test_the_smallest_flow_is_a_flow(self) -> None:
+        seen = Seen(flow_lpm=0.05, position_pct=65.0)
+        assert model.observe(Header(150.0), LEARNED, seen, TUNING, 0.2, 1.0)[0].source is Source.METER
 
     def test_never_known_stays_unknown(self) -> None:
         header, _ = model.observe(Header(), LEARNED, Seen(position_pct=65.0), TUNING, 0.2, 1.0)
@@ -295,6 +304,9 @@ class TestLearning:
     def test_nothing_is_learned_without_a_flow(self, flow: float | None) -> None:
         assert model.observe(self.RESTING, LEARNED, replace(SEEN, flow_lpm=flow), TUNING, 0.2, 1.0)[1] is LEARNED
 
+    def test_the_smallest_flow_is_learned_from(self) -> None:
+        assert learn(LEARNED, 0.05, self.RESTING) != LEARNED
+
     def test_nothing_is_learned_in_no_time_or_from_the_linear_end_of_the_valve(self) -> None:
         assert learn(LEARNED, 150.0, self.RESTING, dt_s=0.0) == LEARNED
         low = Header(200.0, Source.HEADER, 200.0, (7.0, 200.0), (7.0, 200.0))
@@ -321,6 +333,18 @@ class TestLearning:
         slow = Header(200.0, Source.HEADER, 200.0, (64.9, 200.0), (64.9, 200.0))
         assert learn(replace(LEARNED, misfit=0.02), 200.0, moving).misfit == pytest.approx(0.02 * exp(-0.02))
         assert learn(replace(LEARNED, misfit=0.02), 200.0, slow).misfit > 0.02
+
+    def test_a_motion_as_great_as_the_meters_noise_is_one(self) -> None:
+        tuning = replace(TUNING, meter_noise=0.0)
+        seen = replace(SEEN, flow_lpm=200.0)
+        learned = model.observe(self.RESTING, replace(LEARNED, misfit=0.02), seen, tuning, 0.2, 1.0)[1]
+        assert learned.misfit == pytest.approx(0.02 * exp(-0.02))
+
+    def test_a_mismatch_as_great_as_the_most_is_none_yet(self) -> None:
+        moving = Header(200.0, Source.HEADER, 200.0, (64.0, 200.0), (64.0, 200.0))
+        learned = model.observe(moving, LEARNED, SEEN, replace(TUNING, misfit_most=0.0), 0.2, 1.0)[1]
+        assert learned.misfit == 0.0
+        assert learned.both_var != 0.0
 
     @pytest.mark.parametrize("sign", [1.0, -1.0])
     def test_a_lasting_mismatch_makes_both_be_learned_anew(self, sign: float) -> None:

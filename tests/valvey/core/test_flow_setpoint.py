@@ -109,7 +109,9 @@ class TestTrim:
 
     @pytest.mark.parametrize(("mode", "asked"), [(Mode.FLOW, 180.0), (Mode.POSITION, 70.0)])
     def test_it_rests_while_something_else_decides(self, mode: Mode, asked: float) -> None:
-        assert set_point(following(mode=mode, asked=asked, trim=0.05), self.WARM, TUNING, 0.2).trim == 0.05
+        for rise_k in (9.0, 11.0):
+            seen = replace(STEADY, rise_k=rise_k)
+            assert set_point(following(mode=mode, asked=asked, trim=0.05), seen, TUNING, 0.2).trim == 0.05
 
     def test_it_works_with_a_power_limit_that_does_not_bind(self) -> None:
         assert set_point(following(mode=Mode.POWER_LIMITED, asked=130.0), self.WARM, TUNING, 0.2).trim > 0.0
@@ -149,6 +151,8 @@ class TestWithoutPower:
 
     def test_what_was_trimmed_stays(self) -> None:
         assert set_point(following(trim=0.05), self.BLIND, TUNING, 0.2).setpoint_lpm == pytest.approx(FULL * 1.05)
+        for rise_k in (9.0, 11.0):
+            assert set_point(following(trim=0.05), replace(self.BLIND, rise_k=rise_k), TUNING, 0.2).trim == 0.05
 
     def test_knowing_neither_power_nor_rise_the_rack_gets_its_nominal_flow(self) -> None:
         seen = replace(self.BLIND, rise_k=None)
@@ -241,6 +245,10 @@ class TestRequests:
     def test_blind_the_rise_that_was_asked_for_counts(self) -> None:
         state = following(mode=Mode.DELTA_T, asked=12.0)
         assert set_point(state, replace(STEADY, load_kw=None, rise_k=12.0), TUNING, 0.2).need_lpm == FULL
+
+
+def test_what_is_not_said_about_a_demand_is_nil() -> None:
+    assert Demand(150.0, 160.0) == Demand(150.0, 160.0, 0.0, None, 0.0, False, False)
 
 
 def test_the_flow_per_kilowatt_goes_with_the_inverse_of_the_rise() -> None:
