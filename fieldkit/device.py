@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fieldkit.bus import Bus, LinkError
+from fieldkit.bus import GATEWAY_SAYS_NOBODY, Bus, LinkError
 from fieldkit.clock import Clock
 from fieldkit.plausibility import Plausibility, rules_of
 from fieldkit.point import Point, PointType, Table
@@ -236,7 +236,9 @@ class Device:
             group.failing = True
             self._tell(error.text)
         self._lost = self._lost or error.reason is Reason.LINK_DOWN
-        if error.reason in _SILENT:
+        if not error.sent:
+            return
+        if error.reason in _SILENT or error.code in GATEWAY_SAYS_NOBODY:
             self._silent_in_a_row += 1
             if self._silent_in_a_row >= DORMANT_AFTER:
                 self._next_probe_s = self._clock.now_s() + self._probe_s

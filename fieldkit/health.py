@@ -3,6 +3,11 @@
 from fieldkit.backoff import Backoff
 
 RECONNECT_FLOOR_S = 0.25
+REST_AFTER = 2
+"""Unanswered requests in a row after which a unit rests, when another unit of the link answered in between."""
+REST_FACTOR = 200.0
+"""A silent unit costs the others at most one part in so many of the link's time (0.5 %)."""
+REST_MOST_S = 60.0
 GATEWAY_SILENT_S = 10.0
 """A gateway that reaches none of its units for so long may heal on a new connection (seen in the field)."""
 
@@ -19,28 +24,57 @@ class LinkHealth:
         self._silent_s = silent_s
         self._since_s = 0.0
         self._alive: set[int] = set()
+        self._fallen = 0
+        self._misses: dict[int, tuple[int, float]] = {}
+        self._rests_until_s: dict[int, float] = {}
         self.productive = False
         """Something was answered on this connection; then its end is no reason to wait before the next."""
 
     def connected(self, now_s: float) -> None:
         self._since_s = now_s
         self.productive = False
+        self._fallen = 0
+        self._rests_until_s.clear()
 
     def disconnected(self, now_s: float) -> None:
         if not self.productive:
             self.backoff.failed(now_s)
 
     def answered(self, unit: int, now_s: float) -> None:
+        if now_s - self._since_s >= self._silent_s:
+            self._rests_until_s.clear()  # the whole link was silent: that says nothing of single units
         self._since_s = now_s
         self.productive = True
         self._alive.add(unit)
+        self._fallen = 0
+        self._misses.pop(unit, None)
+        self._rests_until_s.pop(unit, None)
         self.backoff.succeeded()
 
-    def unanswered(self, unit: int, now_s: float) -> str:
-        """Return why to give the connection up, or "". One silent unit is no reason while others answer."""
+    def missed(self, unit: int, now_s: float, cost_s: float) -> None:
+        """Note that a unit did not answer, which kept the link busy for ``cost_s``."""
+        count, last_s = self._misses.get(unit, (0, now_s))
+        self._misses[unit] = count + 1, now_s
+        if count + 1 >= REST_AFTER and self._since_s > last_s:
+            self._rests_until_s[unit] = now_s + min(REST_FACTOR * cost_s, REST_MOST_S)
+
+    def rests_s(self, unit: int, now_s: float) -> float:
+        """Seconds for which a silent unit is left alone so that the others keep their time; 0 or less when it is not."""
+        until_s = self._rests_until_s.get(unit)
+        return 0.0 if until_s is None else until_s - now_s
+
+    def unanswered(self, unit: int, now_s: float, cost_s: float) -> str:
+        """Return why to give the connection up, or "". One silent unit is no reason while others answer.
+
+        Two units that fall silent one after the other, with nobody answering between, are a gateway that stands still.
+        """
+        self._fallen += unit in self._alive
         self._alive.discard(unit)
+        self.missed(unit, now_s, cost_s)
         silent_s = now_s - self._since_s
-        return f"silent for {silent_s:.1f} s" if not self._alive and silent_s >= self._silent_s else ""
+        if self._fallen > 1 or (not self._alive and silent_s >= self._silent_s):
+            return f"silent for {silent_s:.1f} s"
+        return ""
 
     def nobody_there(self, now_s: float) -> str:
         """A gateway said that the unit did not answer it; return why to give the connection up, or ""."""

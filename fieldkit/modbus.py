@@ -9,30 +9,33 @@ timeout for a peer that has closed; and it keeps a silent connection for ever.
 import asyncio
 import logging
 import socket
-import struct
-from collections.abc import Sequence
 
 from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusIOException
 from pymodbus.framer import FramerSocket
-from pymodbus.pdu import DecodePDU, ModbusPDU, bit_message, register_message
+from pymodbus.pdu import DecodePDU, ModbusPDU
 
-from fieldkit.bus import EXCEPTION_NAMES, LinkCounters, LinkError, Turn
+from fieldkit.bus import LinkError
 from fieldkit.frames import Frame, ReplyStream
 from fieldkit.health import LinkHealth
+from fieldkit.link import Link
+from fieldkit.pdu import Request
 from fieldkit.reading import Reason
 
 # One line per failed request would fill a disk; every failure reaches the caller as a LinkError and a counter.
 logging.getLogger("pymodbus").setLevel(logging.CRITICAL)
 
-_READS: dict[str, type[ModbusPDU]] = {
-    "coil": bit_message.ReadCoilsRequest,
-    "discrete": bit_message.ReadDiscreteInputsRequest,
-    "holding": register_message.ReadHoldingRegistersRequest,
-    "input": register_message.ReadInputRegistersRequest,
-}
-_BIT_TABLES = frozenset({"coil", "discrete"})
-_GATEWAY_SAYS_NOBODY = frozenset({10, 11})
+
+class _Asked(ModbusPDU):
+    """A request that pymodbus numbers and sends as it is."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(dev_id=request.unit)
+        self.function_code = request.function
+        self._body = request.body
+
+    def encode(self) -> bytes:
+        return self._body
 
 
 class _Reply(ModbusPDU):
@@ -61,7 +64,7 @@ class _Framer(FramerSocket):
         return len(data), None if frame is None else _Reply(frame, exp_devid, exp_tid)
 
 
-class TcpLink:
+class TcpLink(Link):
     """One Modbus TCP connection, made when needed and remade for ever; one request in flight, writes first.
 
     name                   device or gateway, as people know it
@@ -87,14 +90,11 @@ class TcpLink:
         ignore_transaction_id: bool = False,
         ignore_unit: bool = False,
     ) -> None:
-        self.name = name
-        self.counters = LinkCounters()
+        health = LinkHealth(silent_s if silent_s is not None else max(1.0, 4 * timeout_s), reconnect_cap_s)
+        super().__init__(name, f"{host}:{port}", timeout_s, health, ignore_unit=ignore_unit)
         self._host, self._port = host, port
-        self._timeout_s = timeout_s
-        self._health = LinkHealth(silent_s if silent_s is not None else max(1.0, 4 * timeout_s), reconnect_cap_s)
         self._min_gap_s, self._settle_s = min_gap_s, settle_s
-        self._any_id, self._any_unit = ignore_transaction_id, ignore_unit
-        self._turn = Turn()
+        self._any_id = ignore_transaction_id
         self._client: AsyncModbusTcpClient | None = None
         self._stream = ReplyStream(any_id=ignore_transaction_id)
         self._in_flight = False
@@ -105,41 +105,6 @@ class TcpLink:
     def connected(self) -> bool:
         return self._client is not None and self._client.connected
 
-    async def read(self, unit: int, table: str, address: int, count: int) -> bytes:
-        """Return ``count`` registers as 2·count big-endian bytes, or bits packed as on the wire (first = bit 0)."""
-        request = _READS[table](dev_id=unit, address=address, count=count)
-        data = await self._ask(request, count, is_read=True)
-        size = (count + 7) // 8 if table in _BIT_TABLES else 2 * count
-        if len(data) != size + 1 or data[0] != size:
-            self.counters.short_replies += 1
-            got = f"{len(data) - 1} bytes announced as {data[0]}" if data else "nothing"
-            raise self._error(Reason.SHORT_REPLY, request, count, f"asked for {size} bytes, got {got}")
-        return data[1:]
-
-    async def write(self, unit: int, table: str, address: int, words: Sequence[int], *, multiple: bool = False) -> None:
-        """Write registers or coils in one request (functions 6 and 5 for a single one unless ``multiple``)."""
-        count = len(words)
-        single = count == 1 and not multiple
-        request: ModbusPDU
-        if table == "holding":
-            kind: type[ModbusPDU] = (
-                register_message.WriteSingleRegisterRequest
-                if single
-                else register_message.WriteMultipleRegistersRequest
-            )
-            request = kind(dev_id=unit, address=address, registers=list(words))
-            echo = struct.pack(">HH", address, words[0] if single else count)
-        elif table == "coil":
-            kind = bit_message.WriteSingleCoilRequest if single else bit_message.WriteMultipleCoilsRequest
-            request = kind(dev_id=unit, address=address, bits=[bool(w) for w in words])
-            echo = struct.pack(">HH", address, (0xFF00 if words[0] else 0) if single else count)
-        else:
-            raise ValueError(f"{self.name}: table {table!r} cannot be written; allowed: holding, coil")
-        data = await self._ask(request, count, is_read=False)
-        if data != echo:
-            self.counters.wrong_echoes += 1
-            raise self._error(Reason.ECHO, request, count, f"echo {data.hex(' ')} instead of {echo.hex(' ')}")
-
     async def connect(self) -> None:
         """Connect now if need be, so that the first request finds a warm path. Raises LinkError."""
         await self._turn.take(first=False)
@@ -148,62 +113,38 @@ class TcpLink:
         finally:
             self._turn.give()
 
-    async def close(self) -> None:
-        """Close the connection after the request in flight; a later request connects again."""
-        await self._turn.take(first=False)
-        self._drop("closed here")
-        self._turn.give()
-
-    async def _ask(self, request: ModbusPDU, count: int, *, is_read: bool) -> bytes:
-        """Send, and return what follows the function code of the reply that answers exactly this request."""
-        await self._turn.take(first=not is_read)
+    async def _exchange(self, request: Request, timeout_s: float) -> Frame:
         try:
-            reply = await self._exchange(request, count, once_more=is_read)
+            reply = await self._sent(request, timeout_s, once_more=request.is_read)
         finally:
-            self._turn.give()
             self.counters.late_replies, self.counters.stray_frames = self._stream.late, self._stream.stray
-        now_s = asyncio.get_running_loop().time()
         if because := self._stream.broken:
             self.counters.bad_frames += 1
             self._drop(because)
-            raise self._error(Reason.SHORT_REPLY, request, count, because)
-        unit, function, data = reply
-        if (function & 0x7F) != request.function_code or (unit != request.dev_id and not self._any_unit):
-            self.counters.wrong_ids += 1
-            cause = f"answered by unit {unit} with function {function & 0x7F}"
-            raise self._error(Reason.WRONG_ID, request, count, cause)
-        if function & 0x80:
-            self.counters.exceptions += 1
-            code = data[0] if data else 0
-            if code not in _GATEWAY_SAYS_NOBODY:
-                self._health.answered(request.dev_id, now_s)
-            elif because := self._health.nobody_there(now_s):
-                self._drop(because)
-            cause = f"exception {code} ({EXCEPTION_NAMES.get(code, 'not in the standard')})"
-            raise self._error(Reason.EXCEPTION, request, count, cause, code)
-        self._health.answered(request.dev_id, now_s)
-        self.counters.good += 1
-        return data
+            raise self.error(Reason.SHORT_REPLY, request, because)
+        return reply
 
-    async def _exchange(self, request: ModbusPDU, count: int, *, once_more: bool) -> Frame:
+    async def _sent(self, request: Request, timeout_s: float, *, once_more: bool) -> Frame:
         loop = asyncio.get_running_loop()
         if self._min_gap_s and (wait_s := self._last_sent_s + self._min_gap_s - loop.time()) > 0.0:
             await asyncio.sleep(wait_s)
-        client = await self._ensure_connected(request, count)
+        client = await self._ensure_connected(request)
         self.counters.requests += 1
         self._in_flight = True
+        asked = _Asked(request)
+        client.ctx.comm_params.timeout_connect = timeout_s
         try:
-            reply = await client.execute(no_response_expected=False, request=request)
+            reply = await client.execute(no_response_expected=False, request=asked)
         except ModbusIOException:
-            raise self._given_up(request, count) from None
+            raise self._given_up(request, asked.transaction_id, timeout_s) from None
         except asyncio.CancelledError:
-            self._stream.owed.add(request.transaction_id)
+            self._stream.owed.add(asked.transaction_id)
             raise
         except ConnectionError as error:
             # An idle or one-request device closed: a read may be asked again at once; a write may have been done.
             if once_more and self._health.productive:
-                return await self._exchange(request, count, once_more=False)
-            raise self._error(Reason.LINK_DOWN, request, count, f"connection closed: {error}") from None
+                return await self._sent(request, timeout_s, once_more=False)
+            raise self.error(Reason.LINK_DOWN, request, f"connection closed: {error}") from None
         finally:
             self._in_flight = False
             self._last_sent_s = loop.time()
@@ -211,24 +152,24 @@ class TcpLink:
             raise TypeError(f"pymodbus returned {reply!r}, which did not come through our framer")
         return reply.frame
 
-    async def _ensure_connected(self, request: ModbusPDU | None = None, count: int = 0) -> AsyncModbusTcpClient:
+    async def _ensure_connected(self, request: Request | None = None) -> AsyncModbusTcpClient:
         client = self._client
         if client is not None and (not client.connected or self._stream.broken):
             self._drop(self._stream.broken or "closed by the device")
             client = None
         if client is None:
-            client = await self._open(request, count)
+            client = await self._open(request)
         if self._settle_s:
             left_s = self._connected_s + self._settle_s - asyncio.get_running_loop().time()
             if left_s > 0.0:
-                raise self._error(Reason.LINK_DOWN, request, count, f"connected; settles for {left_s:.1f} s more")
+                raise self.error(Reason.LINK_DOWN, request, f"connected; settles for {left_s:.1f} s more")
         return client
 
-    async def _open(self, request: ModbusPDU | None, count: int) -> AsyncModbusTcpClient:
+    async def _open(self, request: Request | None) -> AsyncModbusTcpClient:
         loop = asyncio.get_running_loop()
         if (wait_s := self._health.backoff.left_s(loop.time())) > 0.0:
             cause = f"not connected ({self._down_because}), next attempt in {wait_s:.2f} s"
-            raise self._error(Reason.LINK_DOWN, request, count, cause)
+            raise self.error(Reason.LINK_DOWN, request, cause)
         client = AsyncModbusTcpClient(
             self._host,
             port=self._port,
@@ -248,7 +189,7 @@ class TcpLink:
             self.counters.connect_failures += 1
             self._down_because = str(error) or f"no answer to the connection attempt in {self._timeout_s:g} s"
             self._health.backoff.failed(loop.time())
-            raise self._error(Reason.LINK_DOWN, request, count, self._down_because) from None
+            raise self.error(Reason.LINK_DOWN, request, self._down_because) from None
         client.ctx.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.counters.connects += 1
         self._client, self._connected_s = client, loop.time()
@@ -261,19 +202,18 @@ class TcpLink:
         if not up and self._in_flight and client is not None and not client.ctx.response_future.done():
             client.ctx.response_future.set_exception(ConnectionResetError("by the device"))
 
-    def _given_up(self, request: ModbusPDU, count: int) -> LinkError:
-        """Account for a request without an answer; a connection on which nobody answers is rebuilt."""
-        now_s = asyncio.get_running_loop().time()
+    def _given_up(self, request: Request, transaction_id: int, timeout_s: float) -> LinkError:
+        """Account for a request without an answer."""
         refused = self._stream.refused
-        self._stream.owed.add(request.transaction_id)
-        because = self._health.unanswered(request.dev_id, now_s)
-        if because or self._any_id:
-            self._drop(because or "ids are not compared, so a late reply could not be told")
+        self._stream.owed.add(transaction_id)
+        self._unanswered(request, timeout_s)
+        if self._any_id:
+            self._drop("ids are not compared, so a late reply could not be told")
         if refused:
             self.counters.wrong_ids += 1
-            return self._error(Reason.WRONG_ID, request, count, refused)
+            return self.error(Reason.WRONG_ID, request, refused)
         self.counters.timeouts += 1
-        return self._error(Reason.TIMEOUT, request, count, f"no answer in {self._timeout_s:g} s")
+        return self.error(Reason.TIMEOUT, request, f"no answer in {timeout_s:g} s")
 
     def _drop(self, because: str) -> None:
         """Close for good; the next attempt waits unless this connection had been of use."""
@@ -287,13 +227,3 @@ class TcpLink:
         self.counters.disconnects += 1
         self._down_because = because
         self._health.disconnected(asyncio.get_running_loop().time())
-
-    def _error(
-        self, reason: Reason, request: ModbusPDU | None, count: int, cause: str, code: int | None = None
-    ) -> LinkError:
-        if request is None:
-            return LinkError(reason, f"{self.name} ({self._host}:{self._port}): {cause}", code)
-        what = f"function {request.function_code}, address {request.address}, count {count}"
-        return LinkError(
-            reason, f"{self.name} ({self._host}:{self._port}) unit {request.dev_id}: {what}: {cause}", code
-        )

@@ -1,6 +1,6 @@
 """Whether a connection is worth keeping."""
 
-from fieldkit.health import GATEWAY_SILENT_S, LinkHealth
+from fieldkit.health import GATEWAY_SILENT_S, REST_FACTOR, REST_MOST_S, LinkHealth
 
 
 def connected() -> LinkHealth:
@@ -11,15 +11,15 @@ def connected() -> LinkHealth:
 
 def test_a_connection_on_which_nobody_answers_is_given_up_after_the_silent_time() -> None:
     health = connected()
-    assert health.unanswered(1, 100.9) == ""
-    assert health.unanswered(1, 101.0) == "silent for 1.0 s"
+    assert health.unanswered(1, 100.9, 0.2) == ""
+    assert health.unanswered(1, 101.0, 0.2) == "silent for 1.0 s"
 
 
 def test_one_silent_unit_is_no_reason_while_another_answers() -> None:
     health = connected()
     health.answered(1, 100.0)
-    assert health.unanswered(2, 160.0) == ""
-    assert health.unanswered(1, 160.0) == "silent for 60.0 s"
+    assert health.unanswered(2, 160.0, 0.2) == ""
+    assert health.unanswered(1, 160.0, 0.2) == "silent for 60.0 s"
 
 
 def test_a_gateway_that_reaches_nobody_is_given_up_later_and_again_only_after_the_same_time() -> None:
@@ -38,3 +38,60 @@ def test_the_end_of_a_useful_connection_is_no_reason_to_wait_but_that_of_a_usele
     health.connected(101.0)
     health.disconnected(102.0)
     assert health.backoff.left_s(102.0) > 0.0
+
+
+def test_two_units_that_fall_silent_one_after_the_other_are_a_gateway_that_stands_still() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.answered(2, 100.1)
+    health.answered(3, 100.2)
+    assert health.unanswered(1, 100.4, 0.2) == ""
+    assert health.unanswered(2, 100.6, 0.2) == "silent for 0.4 s"
+
+
+def test_two_silent_units_are_no_gateway_that_stands_still_when_another_answers_between() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.answered(2, 100.1)
+    assert health.unanswered(1, 100.3, 0.2) == ""
+    health.answered(3, 100.4)
+    assert health.unanswered(2, 100.6, 0.2) == ""
+    assert health.unanswered(1, 100.8, 0.2) == "", "it had fallen silent before"
+
+
+def test_a_silent_unit_rests_after_two_misses_when_another_answered_in_between_and_comes_back_with_its_answer() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.missed(2, 100.2, 0.1)
+    assert health.rests_s(2, 100.2) <= 0.0
+    health.answered(1, 100.3)
+    health.missed(2, 100.5, 0.1)
+    assert health.rests_s(2, 100.5) == REST_FACTOR * 0.1
+    assert health.rests_s(1, 100.5) <= 0.0
+    health.answered(2, 121.0)
+    assert health.rests_s(2, 121.0) <= 0.0
+    health.missed(2, 121.2, 0.1)
+    assert health.rests_s(2, 121.2) <= 0.0, "the first miss after an answer"
+
+
+def test_nobody_rests_while_nobody_answers_and_no_rest_is_longer_than_the_longest() -> None:
+    health = connected()
+    for second in range(5):
+        health.missed(1, 101.0 + second, 0.5)
+        health.missed(2, 101.5 + second, 0.5)
+    assert health.rests_s(1, 106.0) <= 0.0
+    health.answered(3, 106.0)
+    health.missed(2, 106.5, 5.0)
+    assert health.rests_s(2, 106.5) == REST_MOST_S
+    health.connected(107.0)
+    assert health.rests_s(2, 107.0) <= 0.0
+
+
+def test_the_first_answer_after_a_silence_of_the_whole_link_ends_every_rest() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.missed(2, 100.2, 0.1)
+    health.answered(1, 100.3)
+    health.missed(2, 100.5, 0.1)
+    health.answered(1, 101.4)
+    assert health.rests_s(2, 101.4) <= 0.0
