@@ -10,9 +10,10 @@ from enum import StrEnum
 
 from fieldkit.alarm import AlarmState
 from valvey.core.chart import State, Step
+from valvey.core.leasing import Leasing
 from valvey.core.verdict import Timer
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Effect(StrEnum):
@@ -86,6 +87,21 @@ class Pending:
     since_s: float
     told: str = ""
     """The step and the tenth of the way that were told last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A request that is answered once the coordinator has said whether its work may begin. Fields as in ``Request``."""
+
+    id: str
+    name: str
+    role: str
+    client: str
+    args: Mapping[str, bool | int | float | str]
+    by: str
+    why: str
+    expect_seq: int | None
+    since_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +218,13 @@ class Memory:
     """Rows that ask for a power cap now."""
     evidence_s: Mapping[str, float] = field(default_factory=dict)
     """Tray leak flags from IT: until when each counts as wet."""
+    leasing: Leasing = field(default_factory=Leasing)
+    """What was asked of the loop's coordinator, and what it answered."""
     grant: str | None = None
+    """The lease that counts now: ``leasing.grant_id`` until it runs out."""
+    waiting: Waiting | None = None
+    uncoordinated: bool = False
+    """The present planned isolation goes on without a lease."""
     leased: bool = False
     """The present work began under a grant and ends with it."""
     work: Work | None = None

@@ -1,7 +1,8 @@
 """Memory as bytes and back: everything that survives a restart, in one JSON document with a format number.
 
 Alarms are written by id and state; their texts come from the table of the version that reads them. What cannot be
-read raises ValueError: the caller then starts as from an unreadable memory, never from half of one.
+read raises ValueError: the caller then starts as from an unreadable memory, never from half of one. An older format is
+read: what it did not have yet is as in a new memory. A later one is not.
 """
 
 import json
@@ -19,6 +20,10 @@ from valvey.core.memory import FORMAT, Answered, Memory
 _MEMORY = TypeAdapter(Memory)
 _ANSWERED = TypeAdapter(tuple[Answered, ...])
 _APART = {"alarms", "answered"}
+#: By format: the fields that it brought. Whatever else is missing was lost.
+BROUGHT: dict[int, frozenset[str]] = {
+    2: frozenset({"leasing", "waiting", "uncoordinated", "sensors", "sensors_s", "steering"}),
+}
 
 
 def dump(memory: Memory) -> bytes:
@@ -64,13 +69,15 @@ def from_dict(document: Any) -> Memory:
     """Return the memory that ``to_dict`` wrote. Raises ValueError."""
     if not isinstance(document, dict):
         raise ValueError(f"the memory is {type(document).__name__}, not an object")  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
-    if document.get("format") != FORMAT:
-        raise ValueError(f"the memory has format {document.get('format')!r}; this version reads format {FORMAT}")
-    unknown = sorted(set(document) - set(Memory.__slots__))
-    missing = sorted(set(Memory.__slots__) - _APART - set(document))
+    written = document.get("format")
+    if not isinstance(written, int) or not 1 <= written <= FORMAT:
+        raise ValueError(f"the memory has format {written!r}; this version reads formats 1 to {FORMAT}")
+    later = {name for number, names in BROUGHT.items() if number > written for name in names}
+    unknown = sorted(set(document) - set(Memory.__slots__) | set(document) & later)
+    missing = sorted(set(Memory.__slots__) - _APART - later - set(document))
     if unknown or missing:
         raise ValueError(f"the memory is not whole: unknown {unknown}, missing {missing}")
-    fields = dict(document)
+    fields = document | {"format": FORMAT}
     alarms = fields.pop("alarms", [])
     try:
         memory = _MEMORY.validate_python(fields)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fieldkit.alarm import AlarmState, Phase
 from valvey.core import persist
 from valvey.core.alarm_rows import row_of
 from valvey.core.chart import State, Step
+from valvey.core.leasing import Act, Ask, Leasing
 from valvey.core.memory import (
     FORMAT,
     Answered,
@@ -23,6 +25,7 @@ from valvey.core.memory import (
     Memory,
     Pending,
     Sighting,
+    Waiting,
 )
 from valvey.core.verdict import Timer, Verdict
 
@@ -48,6 +51,16 @@ SEQUENCES: dict[str, st.SearchStrategy[Any]] = {
     "inventory": st.sampled_from(Inventory),
     "shut_since_s": MAYBE,
     "grant": st.none() | TEXTS,
+    "leasing": st.builds(
+        Leasing, st.integers(0, 2**40), st.integers(0, 99), st.none() | TEXTS, st.dictionaries(TEXTS, TIMES | TEXTS), TIMES,
+        st.none() | TEXTS, TIMES,
+        st.lists(st.builds(Ask, TEXTS, st.sampled_from(Act), TEXTS, st.none() | TEXTS, st.integers(0, 99), st.just({}), TIMES)).map(tuple),
+        st.none() | st.tuples(TEXTS, st.none() | TEXTS), TIMES, st.none() | st.tuples(TEXTS, TEXTS),
+    ),
+    "waiting": st.none() | st.builds(
+        Waiting, TEXTS, TEXTS, TEXTS, TEXTS, st.dictionaries(TEXTS, st.booleans() | TIMES | TEXTS), TEXTS, TEXTS,
+        st.none() | st.integers(0, 99), TIMES,
+    ),
     "fcv_pct": TIMES,
     "state_seq": st.integers(0, 2**40),
 }
@@ -94,6 +107,20 @@ def test_an_alarm_of_which_this_version_knows_no_row_is_forgotten() -> None:
     assert set(persist.from_dict(document).alarms) == {"disarmed"}
 
 
+OLD = (Path(__file__).parents[2] / "data" / "memory_format_1.json").read_bytes()
+
+
+def test_the_memory_of_an_older_format_is_read_and_what_it_did_not_have_yet_is_as_in_a_new_one() -> None:
+    memory = persist.load(OLD)
+    assert (memory.format, memory.state, memory.state_seq) == (FORMAT, State.ISOLATED, 6)
+    assert [latch.sif for latch in memory.latches] == ["SIF-1"]
+    assert [lock.owner for lock in memory.locks] == ["ann"]
+    assert (len(memory.alarms), len(memory.answered)) == (2, 0)
+    new, later = Memory(), set().union(*persist.BROUGHT.values())
+    assert {name: getattr(memory, name) for name in later} == {name: getattr(new, name) for name in later}
+    assert persist.load(persist.dump(memory)) == memory
+
+
 def edited(**changes: Any) -> bytes:
     document = persist.to_dict(replace(Memory(), alarms=ALARMS))
     return json.dumps({name: value for name, value in (document | changes).items() if value is not ...}).encode()
@@ -107,7 +134,11 @@ def edited(**changes: Any) -> bytes:
         (b"[1]", "list, not an object"),
         (b"[" * 100_000, "no JSON"),
         (b"{}", "format None"),
-        (edited(format=FORMAT + 1), f"reads format {FORMAT}"),
+        (edited(format=FORMAT + 1), f"reads formats 1 to {FORMAT}"),
+        (edited(format=0), "format 0"),
+        (edited(format=1), "unknown ['leasing', "),
+        (edited(leasing=...), "missing ['leasing']"),
+        (OLD.replace(b'"locks"', b'"lock"'), "missing ['locks']"),
         (edited(locks=...), "missing ['locks']"),
         (edited(later=1), "unknown ['later']"),
         (edited(state="OPEN"), "state"),
