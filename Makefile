@@ -48,7 +48,9 @@ system-packages: ## install the Debian packages that tests can use (apt, needs r
 DEMO_FLAGS = $(if $(filter-out 0,$(KEEP)),--keep) $(if $(ACT),--act $(ACT)) $(if $(SPEED),--speed $(SPEED)) \
              $(if $(SEED),--seed $(SEED)) $(if $(MODE),--mode $(MODE)) $(if $(MQTT),--mqtt $(MQTT))
 
+# The sources are compiled once, for six processes that start together; what is up to date costs a look at its time.
 demo: $(DEMO_STAMP) ## four racks, one leak, live: [KEEP=1] [ACT=1] [SPEED=n] [SEED=n] [MODE=constant_dp|fixed_speed|constant_flow] [MQTT=host:port]
+	@$(PY) -m compileall -qq $(PACKAGES) bench || true
 	@$(PY) -m bench.demo $(DEMO_FLAGS)
 
 # --- checks -----------------------------------------------------------------------------------------------------------
@@ -98,4 +100,5 @@ bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control [QUIC
 	@$(PY) -m bench.$(PART) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove what the targets made, .venv too
+	find $(TYPED) -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
