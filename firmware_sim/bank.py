@@ -255,6 +255,7 @@ class Bank:
         cdu = self.plant.cdu
         mode, cdu.dp_setpoint_kpa, cdu.flow_setpoint_lpm, cdu.speed_setpoint_pct = self.cdu.set_points()
         cdu.mode = PlantMode[mode.name]
+        cdu.pump_enabled = [self.cdu.running] * len(cdu.pump_enabled)
 
     def _step_cdu(self, dt_s: float) -> None:
         cdu = self.plant.cdu

@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+from collections.abc import Iterable
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 from valvey import config_models
@@ -22,6 +24,8 @@ from valvey.ladder import (
     RELAY_S,
     RESTART_S,
 )
+from valvey.loop import models as loop_models
+from valvey.loop.models import LoopFile
 from valvey.policy_file import PolicyFile
 
 
@@ -33,6 +37,11 @@ def reference() -> str:
         + "\n## A leak policy\n\n"
         + _sections(PolicyFile.model_json_schema())
     )
+
+
+def loop_reference() -> str:
+    """Return every key of a loop's file."""
+    return _sections(LoopFile.model_json_schema(), config_models, loop_models)
 
 
 def ladder() -> str:
@@ -57,9 +66,9 @@ def ladder() -> str:
     return table(("what", "value", "must be"), rows)
 
 
-def _sections(schema: dict[str, Any]) -> str:
+def _sections(schema: dict[str, Any], *modules: ModuleType) -> str:
     defs = schema.get("$defs", {})
-    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings()
+    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings(modules or (config_models,))
     while todo:
         name, one = todo.pop(0)
         if name:
@@ -80,9 +89,11 @@ def _sections(schema: dict[str, Any]) -> str:
     return "".join(out)
 
 
-def _meanings() -> dict[tuple[str, str], str]:
-    """Return what stands under each field of the models of ``config_models``, by class and field."""
-    models = [one for one in ast.parse(inspect.getsource(config_models)).body if isinstance(one, ast.ClassDef)]
+def _meanings(modules: Iterable[ModuleType]) -> dict[tuple[str, str], str]:
+    """Return what stands under each field of the modules' models, by class and field; of two the later counts."""
+    models = [
+        one for module in modules for one in ast.parse(inspect.getsource(module)).body if isinstance(one, ast.ClassDef)
+    ]
     out: dict[tuple[str, str], str] = {}
     for model in models:
         for field, under in pairwise(model.body):

@@ -59,6 +59,7 @@ class CduController(Firmware):
         self.channels = {spec.tag: Channel(spec, Noise(seed_of(seed, serial + spec.tag))) for spec in CHANNELS}
         self._in_order = tuple(self.channels.values())
         self._requested = False
+        self.holding.set_u16(1, 1)
         self.start(0.0)
 
     def set_points(self) -> tuple[CduMode, float, float, float]:
@@ -76,6 +77,11 @@ class CduController(Firmware):
         for address, value in ((2, dp_kpa), (4, flow_lpm), (6, speed_pct)):
             self.holding.set_f32(address, value)
 
+    @property
+    def running(self) -> bool:
+        """Whether the pumps are told to run."""
+        return self.holding.get_u16(1) != 0
+
     def take_request(self) -> bool:
         """True once after set points were written."""
         requested, self._requested = self._requested, False
@@ -85,11 +91,12 @@ class CduController(Firmware):
         """Whole values only: half a float is refused."""
         if not self.holding.covers(address, len(values)):
             return Answer.ILLEGAL_ADDRESS
-        if address == 0:
-            if values[0] not in set(CduMode):
+        if address in {0, 1}:
+            allowed = set(CduMode) if address == 0 else {0, 1}
+            if len(values) > 1 or values[0] not in allowed:
                 return Answer.ILLEGAL_VALUE
-            self.holding.set_u16(0, values[0])
-            self.note("CDU mode command", float(values[0]))
+            self.holding.set_u16(address, values[0])
+            self.note("CDU pumps command" if address else "CDU mode command", float(values[0]))
         else:
             if address % 2 or len(values) % 2:
                 return Answer.ILLEGAL_VALUE

@@ -140,6 +140,7 @@ CDU = DeviceMap(
         Row(_IN, 24, "heartbeat", _U16, note="+1 every 10 ms, wraps"),
         Row(_IN, 25, "reserved", _U16),
         Row(_HOLD, 0, "mode set", _U16, writable=True),
+        Row(_HOLD, 1, "pumps", _U16, writable=True, note="1 run, 0 stop"),
         Row(_HOLD, 2, "dP set point", _F32, "kPa", words=2, writable=True),
         Row(_HOLD, 4, "flow set point", _F32, "L/min", words=2, writable=True),
         Row(_HOLD, 6, "speed set point", _F32, "%", words=2, writable=True),

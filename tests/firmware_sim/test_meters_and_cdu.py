@@ -90,7 +90,8 @@ def test_set_points_are_taken_as_whole_values_within_their_bounds() -> None:
     ("address", "values", "said"),
     [
         (0, [3], Answer.ILLEGAL_VALUE),
-        (1, [0], Answer.ILLEGAL_ADDRESS),
+        (0, [1, 0], Answer.ILLEGAL_VALUE),
+        (1, [2], Answer.ILLEGAL_VALUE),
         (2, [0], Answer.ILLEGAL_VALUE),
         (3, [0, 0], Answer.ILLEGAL_VALUE),
         (2, words(math.nan), Answer.ILLEGAL_VALUE),

@@ -11,8 +11,14 @@ from tests.valvey import racks
 from tests.valvey.test_config import run
 from valvey import draw, draw_pid
 from valvey.config_models import SetPoints
+from valvey.core.loop.alarms import ALARM_ROWS as LOOP_ALARMS
+from valvey.core.loop.events import EVENTS
+from valvey.core.loop.gate import ALLOWED, RUN
+from valvey.core.loop.requests import REQUESTS as LOOP_REQUESTS
+from valvey.core.loop.works import WORKS
 from valvey.core.requests import REQUESTS
 from valvey.core.trips import TRIPS
+from valvey.loop.models import LoopFile
 
 
 def test_the_pages_in_the_tree_are_as_the_code_says() -> None:
@@ -33,6 +39,8 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         "alarms.md",
         "glossary.md",
         "config.md",
+        "config-loop.md",
+        "loop.md",
         "pid.svg",
     }
 
@@ -72,6 +80,7 @@ def test_a_mark_without_a_table_is_a_fault() -> None:
 def test_the_safety_page_includes_the_tables_that_matter() -> None:
     marks = re.findall(r"<!-- generated: ([a-z-]+) -->", (racks.ROOT / draw.SAFETY).read_text(encoding="utf-8"))
     assert {"wiring", "trips", "policy", "outputs", "gate", "adoption", "ladder"} <= set(marks)
+    assert {"loop-events", "loop-gate", "loop-leases", "loop-stop"} <= set(marks)
 
 
 def test_every_table_cell_stands_in_its_column() -> None:
@@ -86,6 +95,15 @@ def test_every_safety_function_request_and_set_point_is_told() -> None:
     assert [trip.key for trip in TRIPS if f"| {trip.key} |" not in pages["trips.md"]] == []
     assert [name for name in REQUESTS if f"| {name} |" not in pages["requests.md"]] == []
     assert [name for name in SetPoints.model_fields if f"| `{name}` |" not in pages["config.md"]] == []
+
+
+def test_every_event_work_request_and_alarm_of_the_loop_is_told() -> None:
+    page = draw.generated()[draw.FOLDER / "loop.md"]
+    assert [row.name for row in EVENTS if f"| {row.name} |" not in page] == []
+    assert [name for name in (*WORKS, *LOOP_REQUESTS, *ALLOWED, RUN) if f"| {name} |" not in page] == []
+    assert [row.id for row in LOOP_ALARMS if f"| loop: {row.id} |" not in page] == []
+    config = draw.generated()[draw.FOLDER / "config-loop.md"]
+    assert [name for name in LoopFile.model_fields if f"| `{name}` |" not in config] == []
 
 
 def test_every_tag_stands_once_in_the_drawing() -> None:

@@ -12,9 +12,9 @@ from fieldkit.point import Point
 from fieldkit.profile import Profile
 from fieldkit.units import Unit
 from valvey.config_draft import Draft, read
-from valvey.core.loop.gate import FLOORS, POINTS
+from valvey.core.loop.gate import FLOORS, POINTS, RUN
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
-from valvey.core.loop.seen import MODE_TAG, SET_POINT_TAGS, SPEED_TAG, TRIP_TAG
+from valvey.core.loop.seen import MODE_TAG, RUN_TAG, SET_POINT_TAGS, SPEED_TAG, TRIP_TAG
 from valvey.loop.models import LoopFile, SetPoint
 
 NEEDED = ("PT-201", "PT-202", "FT-201", "TT-201")
@@ -54,8 +54,10 @@ class LoopConfig:
 
     @property
     def point_of(self) -> dict[str, str]:
-        """What the gate calls a set-point → the profile's point."""
-        return {POINTS[mode]: one.point for mode, one in set_points(self.data).items()}
+        """What the gate calls a set-point, or the pumps' command → the profile's point."""
+        run = self.data.cdu.run
+        points = {POINTS[mode]: one.point for mode, one in set_points(self.data).items()}
+        return points if run is None else {**points, RUN: run}
 
 
 def set_points(data: LoopFile) -> dict[Mode, SetPoint]:
@@ -72,6 +74,7 @@ def set_points(data: LoopFile) -> dict[Mode, SetPoint]:
 def tags_of(data: LoopFile) -> dict[str, str]:
     cdu = data.cdu
     trip = {} if cdu.pump_trip is None else {TRIP_TAG: cdu.pump_trip}
+    trip |= {} if cdu.run is None else {RUN_TAG: cdu.run}
     own = {SET_POINT_TAGS[mode]: one.point for mode, one in set_points(data).items()}
     return {**cdu.points, MODE_TAG: cdu.mode.point, SPEED_TAG: cdu.speed, **trip, **own}
 
@@ -131,6 +134,14 @@ def _check(draft: Draft[LoopFile], profile: Profile | None) -> None:
         draft.add(
             ("pumps", "design_dp_kpa"), "is not below the pumps' dead head", f"below {data.pumps.dead_head_kpa:g}"
         )
+    flow = data.cdu.set_points.constant_flow
+    if flow is not None and flow.low < data.pumps.least_lpm and not data.pumps.bypass_fitted:
+        at = ("cdu", "set_points", "constant_flow", "low")
+        draft.add(
+            at, "is below the pumps' minimum flow, and no bypass is fitted", f"at least {data.pumps.least_lpm:g}"
+        )
+    if data.policy.pump_stop != "never" and data.cdu.run is None:
+        draft.add(("policy", "pump_stop"), "the pumps' command is not named", "'run' under cdu, or never")
     if profile is not None:
         _points(draft, profile)
 
@@ -141,6 +152,11 @@ def _points(draft: Draft[LoopFile], profile: Profile) -> None:
     named |= {("cdu", "mode", "point"): cdu.mode.point, ("cdu", "speed"): cdu.speed}
     if cdu.pump_trip is not None:
         named["cdu", "pump_trip"] = cdu.pump_trip
+    if cdu.run is not None:
+        named["cdu", "run"] = cdu.run
+        run = profile.points.get(cdu.run)
+        if run is not None and (not run.writable or run.persistent or run.unit is not Unit.NONE):
+            draft.add(("cdu", "run"), f"{cdu.run} is no command that can be written", "a writable point without a unit")
     for at, name in named.items():
         if name not in profile.points:
             near = nearest(name, profile.points)
@@ -222,6 +238,10 @@ def to_limits(config: LoopConfig) -> LoopLimits:
         detectors=tuple(tag for tag in cdu.detectors if tag in cdu.points),
         armed=data.armed,
         simulated=data.simulated,
+        pump_stop=data.policy.pump_stop == "when_all_dark",
+        stop_most_s=data.policy.stop_most_s,
+        actions={str(name): action for name, action in data.policy.events.items()},
+        stagger_s=data.policy.stagger_s,
         max_age_s=max(1.0, 3.0 * data.scan.period_s),
         **dict(data.limits),
     )

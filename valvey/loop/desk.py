@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from fieldkit import envelope
 from fieldkit.alarm import Phase
@@ -49,6 +50,7 @@ class LoopDesk:
     """Tells of one loop and takes its messages.
 
     is_kept    whether the memory of a ticket is on disk
+    client     our name in the topics of racks' requests: the user that the broker knows us by
     now_s      boot time
     """
 
@@ -65,6 +67,7 @@ class LoopDesk:
         telemetry_s: float,
         now_s: Callable[[], float],
         is_kept: Callable[[int], bool],
+        client: str,
     ) -> None:
         self.event_seq = event_seq
         self.session: MqttSession | None = None
@@ -80,6 +83,7 @@ class LoopDesk:
         )
         self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
         self._memory, self._telemetry_s, self._now_s, self._is_kept = memory, telemetry_s, now_s, is_kept
+        self._client = client
         self._waiting: deque[_Waiting] = deque()
         self._told_key: tuple[object, ...] = ()
         self._told_ceilings: dict[str, float] = {}
@@ -125,11 +129,14 @@ class LoopDesk:
                 self._waiting.append(_Waiting(ticket, now_s, reply))
             else:
                 self._put(self._outgoing(Kind.GRANT, payloads.grant(self._sender, reply), reply.rack, keep=Keep.EVERY))
+        for asked in scan.asked:
+            where, request = payloads.rack_request(self._sender, self._client, asked, str(uuid4()))
+            self._put(Outgoing(where, request.model_dump_json(exclude_none=True).encode(), 1, False, Keep.EVERY, JSON))
         self.release(now_s)
         state = state_of(memory, self._limits, self.others)
         if state is not self._state:
             self._state, self._state_s = state, now_s
-        key = (memory.state_seq, state, memory.hold is None)
+        key = (memory.state_seq, state, memory.hold is None, tuple(memory.asked_of))
         if key != self._told_key or self._ceilings_moved(memory):
             self._told_key, self._told_ceilings = key, dict(memory.ceilings)
             self._put(self._outgoing(Kind.STATE, self._state_letter()))
@@ -173,7 +180,7 @@ class LoopDesk:
             name = str(fact.fields["alarm"])
             self._alarms_told.add(name)
             self._put(self._alarm(name))
-        elif fact.kind is LoopFactKind.ANSWER:
+        elif fact.kind in {LoopFactKind.ANSWER, LoopFactKind.ENDED}:
             self._respond(str(fact.fields["client"]), payloads.response(self._sender, fact, self._memory.state_seq))
 
     def _alarm(self, name: str) -> Outgoing:

@@ -1,12 +1,14 @@
 """What may stand in a loop's file: its sections, the bounds of each value, and its unit in the key."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from valvey.config_models import Bus, Id, Memory, Model, Mqtt, Text
+from valvey.core.loop.limits import Action
 
 LoopTag = Annotated[str, Field(pattern=r"^[A-Z]{1,4}-[1-9][0-9]{2}[A-Z]?$")]
+EventName = Literal["racks-leak", "cdu-leak", "not-proven", "leak-upstream", "static-lost"]
 Positive = Annotated[float, Field(gt=0, le=1e6)]
 NotNegative = Annotated[float, Field(ge=0, le=1e6)]
 
@@ -55,6 +57,8 @@ class Cdu(Bus):
     """Point that shows the speed of the pumps that run, %."""
     pump_trip: Text | None = None
     """Point that is 1 while a pump has tripped."""
+    run: Text | None = None
+    """Point that holds the pumps' own command: 1 run, 0 stop. Read; written 0 only with ``policy.pump_stop``."""
     set_points: SetPoints
     detectors: tuple[LoopTag, ...] = ("LDT-201",)
     """Leak detectors of the CDU among ``points``."""
@@ -121,6 +125,19 @@ class LoopRack(Model):
     """Left out = this rack cannot be drained."""
 
 
+class LoopPolicy(Model):
+    """How far the coordinator may go beyond set-points. Left out: it never stops pumps, and asks nothing of racks."""
+
+    pump_stop: Literal["never", "when_all_dark"] = "never"
+    """``when_all_dark``: role safety or supervisor may ask for it; every rack goes dark first, proven."""
+    events: dict[EventName, Action] = Field(default_factory=dict)
+    """What every rack is asked when a loop event is latched: tell (nothing), dark (all at once), isolate (one by one)."""
+    stagger_s: Annotated[float, Field(ge=10, le=600)] = 30.0
+    """How long one isolation is waited for before the next rack is asked."""
+    stop_most_s: Annotated[float, Field(ge=10, le=600)] = 60.0
+    """After this a stop of the pumps is given up: they run on."""
+
+
 class LoopTuning(Model):
     """What a site may tune; what is left out keeps the design's estimate."""
 
@@ -176,5 +193,6 @@ class LoopFile(Model):
     sumps: dict[Id, Sump] = Field(default_factory=dict)
     racks: dict[Id, LoopRack]
     limits: LoopTuning = LoopTuning()
+    policy: LoopPolicy = LoopPolicy()
     mqtt: Mqtt
     memory: Memory

@@ -25,7 +25,7 @@ from valvey.wallclock import BootClock, WallClock
 
 LOOK_AGAIN_S = 0.01
 K = LoopFactKind
-_WARN = frozenset({K.EVENT, K.SHORT, K.EPOCH, K.LAPSED, K.TAKEN_BACK})
+_WARN = frozenset({K.EVENT, K.SHORT, K.EPOCH, K.LAPSED, K.TAKEN_BACK, K.STOP, K.ASKED})
 
 
 class LoopDaemon:
@@ -122,6 +122,7 @@ class LoopDaemon:
             event_seq=event_seq,
             telemetry_s=data.mqtt.telemetry_s,
             now_s=self.clock.now_s,
+            client=data.mqtt.username or f"loop-{data.loop}",
             is_kept=lambda ticket: self._keeper is not None and self._keeper.is_kept(ticket),
         )
 

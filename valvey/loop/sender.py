@@ -9,8 +9,9 @@ from fieldkit import envelope
 from fieldkit.envelope_parts import GrantHeld, Latch, PointMeta, PointValue
 from fieldkit.reading import Reading
 from fieldkit.tag import BY_TAG
-from fieldkit.topics import Daemon, Kind, topic
-from valvey.core.loop.facts import LoopFact
+from fieldkit.topics import Daemon, Kind, Role, topic
+from valvey.core.loop.asking import RackRequest
+from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Reply
 from valvey.core.loop.limits import LoopLimits
 from valvey.core.loop.memory import LoopMemory
@@ -65,6 +66,8 @@ def state(sender: LoopSender, memory: LoopMemory, limits: LoopLimits, since_s: f
             "short": memory.short,
             "ceilings": ceilings,
             "capacity_lpm": None if capacity is None else round(capacity),
+            "racks": list(limits.racks),
+            "asked": {rack: one.request for rack, one in memory.asked_of.items()},
             "holding": plain(frozenset() if memory.hold is None else frozenset(memory.hold.flows)),
             "sumps_l": {name: round(litres, 1) for name, litres in memory.sumps_l.items()},
         },
@@ -119,22 +122,44 @@ def grant(sender: LoopSender, reply: Reply) -> envelope.Grant:
 
 
 def response(sender: LoopSender, fact: LoopFact, state_seq: int) -> envelope.Response:
-    """The answer of an ANSWER fact: everything that people ask of a coordinator is done at once."""
+    """What a client is told of an ANSWER or ENDED fact. Nearly all that people ask of a coordinator is done at once."""
     fields = fact.fields
+    if fact.kind is LoopFactKind.ENDED:
+        return envelope.Response(
+            simulated=sender.simulated,
+            id=fields["id"],
+            request=fields["request"],
+            status=envelope.Status(fields["status"]),
+            wall_s=sender.wall_of(fact.at_s),
+            state_seq=state_seq,
+            reason=fields["reason"] or None,
+            proof={"took_s": fields["took_s"]},
+        )
     done = fields["status"] == "succeeded"
     proof = {name: plain(value) for name, value in fields["proof"].items()}
+    status = envelope.Status(fields["status"])
+    refused = status is envelope.Status.REFUSED
     return envelope.Response(
         simulated=sender.simulated,
         id=fields["id"],
         request=fields["request"],
-        status=envelope.Status.SUCCEEDED if done else envelope.Status.REFUSED,
+        status=status,
         wall_s=sender.wall_of(fact.at_s),
         state_seq=state_seq,
         code=fields["code"],
-        reason=None if done else fields["reason"],
-        would_allow=None if done else fields["allow"] or "nothing",
+        reason=fields["reason"] if refused else None,
+        would_allow=fields["allow"] or "nothing" if refused else None,
         proof=proof if done else None,
     )
+
+
+def rack_request(sender: LoopSender, client: str, asked: RackRequest, request_id: str) -> tuple[str, envelope.Request]:
+    """One request to a rack, and where it is sent. Of trip class: the rack's file says whether a coordinator's counts."""
+    where = topic(sender.site, asked.rack, Daemon.VALVEY, Kind.REQUEST, Role.COORDINATOR, client)
+    request = envelope.Request(
+        v=1, id=request_id, request=asked.request, args={"trip": True}, by=sender.rack, why=line(asked.why)
+    )
+    return str(where), request
 
 
 def metas(config: LoopConfig, limits: LoopLimits) -> dict[str, PointMeta]:

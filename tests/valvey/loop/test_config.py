@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from fieldkit.errors import ConfigError
 from tests.valvey.loop.loops import EXAMPLE, faults, loop, write
 from valvey.cli import build
-from valvey.core.loop.limits import Bounds, Mode
+from valvey.core.loop.limits import Action, Bounds, Mode
 from valvey.loop.cli import is_loop
 from valvey.loop.config import load, to_limits
 
@@ -23,6 +23,13 @@ WRONG: tuple[tuple[str, str, str, str], ...] = (
     ("    FT-201:  ft_201\n",               "",                                   "cdu.points.FT-201",                   "missing"),
     ("speed: pump_speed",                   "speed: pump_sped",                   "cdu.speed",                           "pump_sped"),
     ("pump_trip: pump_trip",                "pump_trip: pump_tripp",              "cdu.pump_trip",                       "pump_tripp"),
+    ("run: run_sp",                         "run: run_spp",                       "cdu.run",                             "run_spp"),
+    ("run: run_sp",                         "run: mode",                          "cdu.run",                             "no command"),
+    ("run: run_sp",                         "run: speed_sp",                      "cdu.run",                             "no command"),
+    ("pump_stop: never",                    "pump_stop: always",                  "policy.pump_stop",                    "when_all_dark"),
+    ("static-lost: tell",                   "static-lost: estop",                 "policy.events.static-lost",           "isolate"),
+    ("static-lost: tell",                   "static-loss: tell",                  "policy.events.static-loss",           "static-lost"),
+    ("least_lpm: 150.0\n  bypass_fitted: true ", "least_lpm: 350.0\n  bypass_fitted: false ",             "cdu.set_points.constant_flow.low",    "minimum flow"),
     ("point: mode,",                        "point: mod,",                        "cdu.mode.point",                      "mod"),
     ("constant_dp: 1,",                     "constant_dp: 0,",                    "cdu.mode",                            "same number"),
     ("point: dp_sp, low: 100.0",            "point: pt_201, low: 100.0",          "cdu.set_points.constant_dp.point",    "again and again"),
@@ -49,7 +56,8 @@ def test_the_shipped_example_is_sound_and_becomes_the_cores_limits(tmp_path: Pat
     assert limits.bounds[Mode.CONSTANT_DP] == Bounds(100.0, 300.0)
     assert limits.modes == {0: Mode.FIXED_SPEED, 1: Mode.CONSTANT_DP, 2: Mode.CONSTANT_FLOW}
     assert (limits.dp_remote, limits.header_loss_kpa, limits.armed) == (True, 8.0, False)
-    assert config.point_of == {"speed_sp": "speed_sp", "dp_sp": "dp_sp", "flow_sp": "flow_sp"}
+    assert config.point_of == {"speed_sp": "speed_sp", "dp_sp": "dp_sp", "flow_sp": "flow_sp", "pumps_run": "run_sp"}
+    assert (limits.pump_stop, limits.actions["static-lost"]) == (False, Action.TELL)
     assert config.tags["P-201-TRIP"] == "pump_trip"
     assert load(EXAMPLE).profile == config.profile
 
@@ -59,6 +67,17 @@ def test_each_fault_is_told_with_its_key(tmp_path: Path, old: str, new: str, key
     found = faults(tmp_path, (old, new))
     assert key in {fault.key for fault in found}
     assert any(told in str(fault) for fault in found if fault.key == key), [str(fault) for fault in found]
+
+
+def test_pumps_that_may_be_stopped_need_a_command_that_is_named(tmp_path: Path) -> None:
+    allowed = ("pump_stop: never", "pump_stop: when_all_dark")
+    assert to_limits(loop(tmp_path, allowed)).pump_stop
+    line = next(line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if "run: run_sp" in line)
+    (fault,) = faults(tmp_path, allowed, (line + "\n", ""))
+    assert (fault.key, fault.allowed) == ("policy.pump_stop", "'run' under cdu, or never")
+    unnamed = loop(tmp_path, (line + "\n", ""))
+    assert "P-201-RUN" not in unnamed.tags
+    assert "pumps_run" not in unnamed.point_of
 
 
 def test_ten_faults_are_told_together(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.valvey.core.loop.paper import PaperLoop
 from tests.valvey.loop.loops import loop as loop_config
 from valvey.core.chart import State
 from valvey.core.leasing import Act
+from valvey.core.loop.asking import RackRequest
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.seen import GrantSeen
@@ -176,6 +177,7 @@ class Telling:
             telemetry_s=1.0,
             now_s=lambda: self.paper.now_s,
             is_kept=lambda _ticket: self.kept,
+            client="loop-cdu1",
         )
 
     def tell(self, scan: LoopScan | None = None) -> dict[str, bytes]:
@@ -271,6 +273,33 @@ def test_events_are_numbered_alarms_come_and_go_and_answers_reach_their_client(t
         box |= telling.tell()
     assert box["alarm/pump-trip"] == b""
     assert telling.desk.event_seq > 8
+
+
+def test_a_rack_is_asked_by_its_own_door_in_the_coordinators_role(telling: Telling) -> None:
+    scan = replace(telling.paper.scans[-1], asked=(RackRequest("r2", "isolate", "static-lost: a\ncause"),))
+    payload = telling.tell(scan)["racky/v1/demo/r2/valvey/request/coordinator/loop-cdu1"]
+    told = envelope.parse_request(payload)
+    assert isinstance(told, envelope.Request)
+    assert (told.request, told.args, told.by, told.why) == (
+        "isolate", {"trip": True}, "cdu1", "static-lost: a cause",
+    )  # fmt: skip
+
+
+def test_a_stop_of_the_pumps_is_accepted_now_and_ends_later(tmp_path: Path) -> None:
+    telling = Telling(tmp_path)
+    telling.paper.limits = replace(telling.paper.limits, pump_stop=True, stop_most_s=3.0)
+    telling.paper.request("stop_pumps", role="safety")
+    accepted = envelope.parse(envelope.Response, telling.tell()["response/edda"])
+    assert isinstance(accepted, envelope.Response)
+    assert (accepted.status, accepted.reason, accepted.proof) == ("accepted", None, None)
+    box: dict[str, bytes] = {}
+    for _ in range(8):
+        telling.paper.scan()
+        box |= telling.tell()
+    ended = envelope.parse(envelope.Response, box["response/edda"])
+    assert isinstance(ended, envelope.Response)
+    assert (ended.id, ended.status) == (accepted.id, "failed")
+    assert "not proven dark" in str(ended.reason)
 
 
 def test_a_newcomer_is_told_meta_state_and_every_standing_alarm(telling: Telling) -> None:

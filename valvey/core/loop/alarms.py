@@ -30,6 +30,9 @@ ALARM_ROWS: tuple[AlarmRow, ...] = (
     _row("cdu-leak",         P.CRITICAL, "liquid at the CDU and level or pressure falls",            "the whole loop loses its coolant",               "look into the CDU; have its stop valves at hand",         300.0),
     _row("not-proven",       P.CRITICAL, "a rack's isolation is not proven",                         "coolant may still flow into a leaking rack",     "shut the rack's hand valves",                             300.0),
     _row("leak-upstream",    P.CRITICAL, "coolant is lost although the leaking rack is shut",        "the hole is before its valves: header or CDU",   "follow the header; shut its section valves",              300.0),
+    _row("static-lost",      P.CRITICAL, "several racks have lost their static pressure",            "racks go dark; air is drawn in, pumps cavitate", "find the loss; check make-up, vessel and reservoir",      300.0),
+    _row("pumps-stopped",    P.HIGH,     "the CDU's pumps have been told to stand still",            "no rack has flow; none may be powered",          "start them at the CDU, then reset the event",             600.0),
+    _row("pumps-stopping",   P.HIGH,     "a person has asked for the pumps to be stopped",           "every rack is asked to go dark",                 "'cancel' ends it while a rack is not proven dark",        60.0),
     _row("two-coordinators", P.HIGH,     "another coordinator of this loop is on the bus",           "nothing is granted, no set-point is written",    "stop one of the two",                                     600.0),
     _row("cdu-unknown",      P.HIGH,     "the CDU cannot be read",                                   "nothing is opened; neighbours are not held",     "check the CDU's controller and its link",                 600.0, on_s=5.0),
     _row("pump-trip",        P.HIGH,     "a pump of the CDU has tripped",                            "flow may be short",                              "look at the CDU",                                         300.0),
@@ -48,6 +51,8 @@ def conditions(view: LoopView) -> Iterable[str]:
     """Yield the id of every alarm whose condition holds now."""
     memory, limits = view.memory, view.limits
     yield from (row.name for row in EVENTS if memory.latched(row.name))
+    if memory.stop is not None:
+        yield "pumps-stopping"
     if view.others:
         yield "two-coordinators"
     if view.dp_kpa() is None or view.mode() is None:

@@ -1,4 +1,7 @@
-"""Loop events: what only the whole loop can show. They are told and latched; nothing is shut or stopped for them."""
+"""Loop events: what only the whole loop can show. They are told and latched, and forbid what opens.
+
+What racks are asked for them is the site's policy (``asking``): nothing, unless its file says otherwise.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -72,6 +75,21 @@ def _not_proven(view: LoopView) -> Found | None:
     return Found(f"isolation of {', '.join(racks)} is not proven", racks) if racks else None
 
 
+def _static_lost(view: LoopView) -> Found | None:
+    """One rack's transmitters may be wrong together: a second rack, or the CDU's own PT-202, has to say the same."""
+    racks = tuple(name for name in view.limits.racks if "SIF-6" in view.rack(name).latches)
+    back_kpa = view.cdu("PT-202")
+    if len(racks) >= 2:
+        return Found(f"static pressure is lost at {', '.join(racks)}", racks)
+    if racks and back_kpa is not None and back_kpa < view.limits.static_ll_kpa:
+        return Found(f"static pressure is lost at {racks[0]}, and PT-202 is {back_kpa:.0f} kPa", racks)
+    return None
+
+
+def _stopped(view: LoopView) -> Found | None:
+    return Found("the pumps have been told to stand still") if view.stopped() else None
+
+
 def _upstream(view: LoopView) -> Found | None:
     """A leaking rack has been proven shut for the whole watch, and in its second half liquid was still being lost.
 
@@ -103,6 +121,8 @@ EVENTS: tuple[EventRow, ...] = (
     EventRow("cdu-leak",      "the CDU's detector is wet and level or pressure falls, or two are wet",     _cdu_leaks,  lambda x: x.leak_hold_s),
     EventRow("not-proven",    "a rack's isolation is not proven (its SIF-9 is latched)",                   _not_proven, lambda _x: 0.0),
     EventRow("leak-upstream", "level or pressure still falls 60 s after the leaking rack was proven shut", _upstream,   lambda _x: 0.0),
+    EventRow("static-lost",   "two racks, or one and the CDU, have lost their static pressure (SIF-6)",    _static_lost, lambda _x: 0.0),
+    EventRow("pumps-stopped", "the pumps have been told to stand still, by whomever",                      _stopped,    lambda _x: 0.0),
 )
 # fmt: on
 BY_NAME: dict[str, EventRow] = {row.name: row for row in EVENTS}

@@ -22,8 +22,12 @@ class LoopFactKind(StrEnum):
     SHORT = "flow_short"
     ENOUGH = "flow_enough"
     SUMP = "sump_emptied"
+    STOP = "pump_stop_begun"
+    ASKED = "rack_asked"
+    REACHED = "rack_reached"
     ALARM = "alarm"
     ANSWER = "answer"
+    ENDED = "request_ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The last door before the CDU: a whitelist, ignorant of intentions, written "only if".
 
 Three set-points may be written, each only in the mode that obeys it, within the site's bounds, in small steps from
-where it stands now. The mode, the pumps' start and stop, and all else never pass; no bound reaches down to a stop.
+where it stands now; no bound reaches down to a stop. The pumps' stop passes only where the site allows it and while
+every rack is proven dark. Their start, the mode and all else never pass.
 """
 
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ ALLOWED: dict[str, Mode] = {
 #: Below these no bound of a site may lie: a lower set-point stops the flow, whatever it is called.
 FLOORS: dict[Mode, float] = {Mode.FIXED_SPEED: 20.0, Mode.CONSTANT_DP: 20.0, Mode.CONSTANT_FLOW: 20.0}
 POINTS: dict[Mode, str] = {mode: point for point, mode in ALLOWED.items()}
+RUN = "pumps_run"
+"""The pumps' own command: only its 0 may ever be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +34,22 @@ class CduEvidence:
     mode       as the CDU shows it;  present  the set-point as its register holds it
     armed      the site lets the coordinator write
     alone      no other coordinator is on the bus
+    may_stop   the site lets the pumps be stopped
+    dark       every rack is proven dark
     """
 
     mode: Mode | None
     present: float | None
     armed: bool
     alone: bool
+    may_stop: bool = False
+    dark: bool = False
 
 
 def admit(point: str, value: float, bounds: Mapping[Mode, Bounds], cdu: CduEvidence) -> bool:
     """Whether one write may leave."""
+    if point == RUN:
+        return value == 0.0 and cdu.armed and cdu.alone and cdu.may_stop and cdu.dark  # ruff: ignore[float-equality-comparison] - the one command
     mode = ALLOWED.get(point)
     if mode is None or mode is not cdu.mode or cdu.present is None or not isfinite(cdu.present):
         return False

@@ -40,6 +40,8 @@ def look(view: LoopView, dt_s: float) -> tuple[LoopMemory, float | None, list[Lo
     if hold is not None and hold.mode is not view.mode():
         facts.append(_released(view, hold, "the CDU's mode is not what it was"))
         hold = None
+    if view.stopped():
+        return replace(memory, hold=None), None, facts
     if hold is None and moving:
         hold = _begun(view, moving)
         if hold is not None:

@@ -62,6 +62,8 @@ def begin(stored: LoopMemory, now_s: float) -> LoopMemory:
         samples=(),
         since_s={},
         isolated_s={},
+        stop=None,
+        asked_of={},
         short_since_s=None,
         enough_since_s=None,
         learned={rack: replace(one, at_s=now_s) for rack, one in stored.learned.items()},

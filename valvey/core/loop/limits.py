@@ -13,6 +13,17 @@ class Mode(StrEnum):
     CONSTANT_FLOW = "constant_flow"
 
 
+class Action(StrEnum):
+    """What a site lets the coordinator ask of all its racks, through their request doors, when a loop event is latched."""
+
+    TELL = "tell"
+    """Nothing: racks protect themselves, people are told."""
+    DARK = "dark"
+    """All at once."""
+    ISOLATE = "isolate"
+    """One after the other, those of the lowest rank first."""
+
+
 @dataclass(frozen=True, slots=True)
 class RackRow:
     """One rack on the loop.
@@ -60,6 +71,10 @@ class LoopLimits:
     respond_s         how fast the header dP is corrected; slower than the CDU's own controller
     trim_s            integral time of the trim on the neighbours' flows
     home_pct_per_min  how fast a set-point goes home once every rack is back
+    pump_stop         a person may have the pumps stopped once every rack is proven dark; otherwise nobody may, ever
+    stop_most_s       how long the racks may take to be proven dark, and the pumps to stop, before it is given up
+    actions           by loop event: what is asked of the racks; TELL for those that are missing
+    stagger_s         how long a rack may take to be proven shut before the next is asked to isolate all the same
     """
 
     racks: Mapping[str, RackRow]
@@ -103,6 +118,10 @@ class LoopLimits:
     write_s: float = 0.4
     settle_s: float = 30.0
     home_pct_per_min: float = 0.5
+    pump_stop: bool = False
+    stop_most_s: float = 60.0
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    stagger_s: float = 30.0
     max_age_s: float = 1.0
     """Oldest reading of the CDU that is believed."""
     telemetry_age_s: float = 3.0

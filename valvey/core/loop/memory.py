@@ -31,12 +31,42 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class LoopLatch:
-    """A loop event that stands until a person resets it. ``racks`` are those concerned."""
+    """A loop event that stands until a person resets it.
+
+    racks    those concerned
+    reached  those that have got where the site's policy wants them for this event: they are asked no more
+    """
 
     name: str
     at_s: float
     cause: str
     racks: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A person has asked for the pumps to be stopped. Not resumed by a restart: pumps that run are the safer end.
+
+    dark_since_s  since when every rack is proven dark
+    """
+
+    id: str
+    client: str
+    role: str
+    by: str
+    why: str
+    since_s: float
+    dark_since_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOf:
+    """What is being asked of one rack, since when, and when it was said last."""
+
+    request: str
+    since_s: float
+    said_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +182,8 @@ class LoopMemory:
     isolated_s: Mapping[str, float] = field(default_factory=dict)
     """Since when each leaking rack is proven isolated."""
     alarms: Mapping[str, AlarmState] = field(default_factory=dict)
+    stop: Stop | None = None
+    asked_of: Mapping[str, AskedOf] = field(default_factory=dict)
 
     def latched(self, name: str) -> bool:
         return any(latch.name == name for latch in self.latches)

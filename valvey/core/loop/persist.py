@@ -12,24 +12,25 @@ from valvey.core.loop.memory import FORMAT, LoopMemory
 
 _MEMORY = TypeAdapter(LoopMemory)
 _NAMES = frozenset(one.name for one in fields(LoopMemory))
-_FLEETING = frozenset({"hold", "written", "samples", "since_s", "isolated_s"})
+_FLEETING = frozenset({"hold", "written", "samples", "since_s", "isolated_s", "stop", "asked_of"})
 """What a start never believes, and so is not written."""
 
 
-def to_dict(memory: LoopMemory) -> dict[str, Any]:
-    """Return ``memory`` as plain data."""
-    document: dict[str, Any] = _MEMORY.dump_python(memory, mode="json", exclude={"alarms", *_FLEETING})
+def to_dict(memory: LoopMemory, *, whole: bool = False) -> dict[str, Any]:
+    """Return ``memory`` as plain data; ``whole``: with all that a start would not believe, for a recording."""
+    left_out = {"alarms"} if whole else {"alarms", *_FLEETING}
+    document: dict[str, Any] = _MEMORY.dump_python(memory, mode="json", exclude=left_out)
     document["alarms"] = [alarm.to_dict(state) for state in memory.alarms.values()]
     return document
 
 
-def from_dict(document: Any) -> LoopMemory:
+def from_dict(document: Any, *, whole: bool = False) -> LoopMemory:
     """Return what ``to_dict`` wrote. Raises ValueError naming what is wrong."""
     if not isinstance(document, dict):
         raise ValueError(f"the memory is {type(document).__name__}, not an object")  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
     if document.get("format") != FORMAT:
         raise ValueError(f"the memory has format {document.get('format')!r}; this version reads format {FORMAT}")
-    strange = sorted(set(document) ^ (_NAMES - _FLEETING))
+    strange = sorted(set(document) ^ (_NAMES if whole else _NAMES - _FLEETING))
     if strange:
         raise ValueError(f"the memory is not whole: {', '.join(strange)} missing or unknown")
     states = document["alarms"]

@@ -1,4 +1,4 @@
-"""What people may ask of a coordinator, who may, and the answers. It opens and shuts nothing: racks are asked themselves."""
+"""What people may ask of a coordinator, who may, and the answers. It opens nothing: racks are asked themselves."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -6,13 +6,14 @@ from typing import Any
 
 from fieldkit import alarm
 from fieldkit.errors import Refusal
-from valvey.core.loop import events, leases, plan
+from valvey.core.loop import events, leases, plan, stopping
 from valvey.core.loop.facts import LoopFact, LoopFactKind
-from valvey.core.loop.memory import LoopMemory
+from valvey.core.loop.memory import LoopMemory, Stop
 from valvey.core.loop.seen import LoopView
 from valvey.core.loop.works import WORKS, judge
 
 STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
+KEEPERS = frozenset({"safety", "supervisor"})
 EVERYBODY = STAFF | {"observer", "racky", "coordinator", "integration"}
 
 
@@ -33,13 +34,18 @@ class LoopRequest:
 
 @dataclass(frozen=True, slots=True)
 class LoopRequestRow:
-    """One request. ``acts``: it changes something, so it needs the present ``state_seq`` and a reason."""
+    """One request.
+
+    acts   it changes something, so it needs the present ``state_seq`` and a reason
+    lasts  it is accepted now and ends later, told by an ENDED fact
+    """
 
     name: str
     roles: frozenset[str]
     acts: bool
     args: frozenset[str]
     text: str
+    lasts: bool = False
 
 
 # fmt: off
@@ -48,6 +54,8 @@ _ROWS: tuple[LoopRequestRow, ...] = (
     LoopRequestRow("ack",          STAFF,     False, frozenset({"alarm"}),        "acknowledge one alarm"),
     LoopRequestRow("reset",        STAFF,     True,  frozenset({"event"}),        "clear the named loop events whose cause is gone"),
     LoopRequestRow("sump_emptied", STAFF,     True,  frozenset({"sump"}),         "record that a sump was pumped empty"),
+    LoopRequestRow("stop_pumps",   KEEPERS,   True,  frozenset(),                 "every rack dark, proven, then the pumps stopped; only where the site's policy allows it", lasts=True),
+    LoopRequestRow("cancel",       STAFF,     False, frozenset(),                 "let the pumps run on: end a 'stop_pumps' that has not yet been carried out"),
 )
 # fmt: on
 REQUESTS: dict[str, LoopRequestRow] = {row.name: row for row in _ROWS}
@@ -143,13 +151,36 @@ def _sump_emptied(view: LoopView, request: LoopRequest) -> _Result:
     return memory, [LoopFact(LoopFactKind.SUMP, view.now_s, fields)], {"sump": sump}
 
 
-_ACTS = {"plan": _plan, "ack": _ack, "reset": _reset, "sump_emptied": _sump_emptied}
+def _stop_pumps(view: LoopView, request: LoopRequest) -> _Result:
+    refused = stopping.refusal(view)
+    if refused is not None:
+        return view.memory, [], refused
+    stop = Stop(request.id, request.client, request.role, request.by or request.client, request.why, view.now_s)
+    memory = replace(view.memory, stop=stop, state_seq=view.memory.state_seq + 1)
+    fields = {"id": request.id, "by": stop.by, "why": stop.why, "racks": list(stopping.lit(view))}
+    return memory, [LoopFact(LoopFactKind.STOP, view.now_s, fields)], {}
+
+
+def _cancel(view: LoopView, request: LoopRequest) -> _Result:
+    stop = view.memory.stop
+    if stop is None:
+        return view.memory, [], Refusal("nothing", "no stop of the pumps is under way", "nothing to cancel")
+    reason = f"cancelled by {request.by or request.client}"
+    memory, _, facts = stopping.ended(view.memory, stop, "cancelled", reason, view.now_s)
+    return memory, facts, {"cancelled": stop.id}
+
+
+_ACTS = {
+    "plan": _plan, "ack": _ack, "reset": _reset, "sump_emptied": _sump_emptied, "stop_pumps": _stop_pumps, "cancel": _cancel,
+}  # fmt: skip
 
 
 def _answer(view: LoopView, request: LoopRequest, refusal: Refusal | None, proof: Mapping[str, Any]) -> LoopFact:
+    row = REQUESTS.get(request.name)
+    done = "accepted" if row is not None and row.lasts else "succeeded"
     fields = {
         "id": request.id, "request": request.name, "client": request.client, "role": request.role, "by": request.by,
-        "why": request.why, "status": "refused" if refusal is not None else "succeeded",
+        "why": request.why, "status": "refused" if refusal is not None else done,
         "code": "ok" if refusal is None else refusal.code, "reason": "" if refusal is None else refusal.reason,
         "allow": "" if refusal is None else refusal.would_allow, "proof": dict(proof),
     }  # fmt: skip

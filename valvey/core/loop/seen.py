@@ -17,6 +17,8 @@ SET_POINT_TAGS: dict[Mode, str] = {
 MODE_TAG = "CDU-MODE"
 SPEED_TAG = "P-201"
 TRIP_TAG = "P-201-TRIP"
+RUN_TAG = "P-201-RUN"
+"""The pumps' own command as the CDU holds it: 1 run, 0 stop."""
 SHUT = frozenset({State.ISOLATED, State.DRAINING, State.DRAINED, State.TESTING, State.ESD})
 """States of a rack that takes no flow."""
 MOVING = frozenset({State.OPENING, State.UNLOADING, State.ISOLATING, State.FILLING})
@@ -86,6 +88,11 @@ class LoopView:
         """The set-point that the present mode obeys, as the CDU's registers hold it."""
         mode = self.mode()
         return None if mode is None else self.cdu(SET_POINT_TAGS[mode])
+
+    def stopped(self) -> bool:
+        """Whether the pumps have been told to stand still, by whomever."""
+        run = self.cdu(RUN_TAG)
+        return run is not None and run < 0.5
 
     def rack(self, name: str) -> RackSeen:
         return self.racks.get(name, NOT_SEEN)

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from fieldkit.reading import Readings
 from valvey.core.chart import State
-from valvey.core.loop import alarms, events, gate, holding, leases, model, sharing
+from valvey.core.loop import alarms, asking, events, gate, holding, leases, model, sharing, stopping
+from valvey.core.loop.asking import RackRequest
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Reply
 from valvey.core.loop.limits import LoopLimits
@@ -28,6 +29,8 @@ class LoopState(StrEnum):
     SERVING = "SERVING"
     SHARING = "SHARING"
     """Flow is short."""
+    STOPPING = "STOPPING"
+    """The pumps are to be stopped, once every rack is proven dark."""
     QUARREL = "QUARREL"
     """Another coordinator is on the bus: nothing is granted or written."""
 
@@ -50,13 +53,14 @@ class LoopInputs:
 
 @dataclass(frozen=True, slots=True)
 class LoopScan:
-    """What one step decided. ``stopped`` are demands that the gate did not pass."""
+    """What one step decided. ``stopped`` are demands that the gate did not pass, ``asked`` what racks are to be asked."""
 
     memory: LoopMemory
     writes: Mapping[str, float]
     replies: tuple[Reply, ...]
     facts: tuple[LoopFact, ...]
     stopped: Mapping[str, float] = field(default_factory=dict)
+    asked: tuple[RackRequest, ...] = ()
 
 
 def step(memory: LoopMemory, inputs: LoopInputs, loop: str, limits: LoopLimits, now_s: float) -> LoopScan:
@@ -87,11 +91,15 @@ def step(memory: LoopMemory, inputs: LoopInputs, loop: str, limits: LoopLimits, 
     for request in inputs.requests:
         memory, told = answer(replace(view, memory=memory), request)
         facts += told
+    memory, stop, told = stopping.look(replace(view, memory=memory))
+    facts += told
+    memory, asked, told = asking.look(replace(view, memory=memory))
+    facts += told
     memory, wanted, told = holding.look(replace(view, memory=memory), dt_s)
     facts += told
-    memory, writes, stopped = _gated(replace(view, memory=memory), wanted)
+    memory, writes, stopped = _gated(replace(view, memory=memory), wanted, stop)
     memory, told = alarms.look(replace(view, memory=memory))
-    return LoopScan(memory, writes, tuple(replies), (*facts, *told), stopped)
+    return LoopScan(memory, writes, tuple(replies), (*facts, *told), stopped, asked)
 
 
 def state_of(memory: LoopMemory, limits: LoopLimits, others: bool) -> LoopState:
@@ -100,19 +108,23 @@ def state_of(memory: LoopMemory, limits: LoopLimits, others: bool) -> LoopState:
         return LoopState.QUARREL
     if leases.adopting(memory, limits, memory.now_s):
         return LoopState.ADOPTING
+    if memory.stop is not None:
+        return LoopState.STOPPING
     return LoopState.SHARING if memory.short else LoopState.SERVING
 
 
-def _gated(view: LoopView, wanted: float | None) -> tuple[LoopMemory, dict[str, float], dict[str, float]]:
+def _gated(view: LoopView, wanted: float | None, stop: bool) -> tuple[LoopMemory, dict[str, float], dict[str, float]]:
+    """Return the memory, what may be written, and what may not: a set-point, or the pumps' stop in its place."""
     memory = view.memory
-    written = holding.paced(view, wanted)
-    if written is None:
-        return memory, {}, {}
-    demand = {gate.POINTS[written.mode]: written.value}
-    evidence = gate.CduEvidence(view.mode(), view.set_point(), view.limits.armed, not view.others)
+    written = None if stop else holding.paced(view, wanted)
+    demand = {gate.RUN: 0.0} if stop else {}
+    if written is not None:
+        demand = {gate.POINTS[written.mode]: written.value}
+    may_stop, dark = view.limits.pump_stop, not stopping.lit(view)
+    evidence = gate.CduEvidence(view.mode(), view.set_point(), view.limits.armed, not view.others, may_stop, dark)
     passed = gate.pass_through(demand, view.limits.bounds, evidence)
     stopped = {point: value for point, value in demand.items() if point not in passed}
-    return (replace(memory, written=written) if passed else memory), passed, stopped
+    return (replace(memory, written=written) if passed and written is not None else memory), passed, stopped
 
 
 def _learned(view: LoopView, dt_s: float) -> LoopMemory:

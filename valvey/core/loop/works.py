@@ -49,6 +49,8 @@ def healthy(view: LoopView, _rack: str, _work: str) -> tuple[str, str, str] | No
 
 def no_event(view: LoopView, _rack: str, _work: str) -> tuple[str, str, str] | None:
     names = ", ".join(latch.name for latch in view.memory.latches)
+    if view.memory.stop is not None:
+        return "stopping", "the pumps are about to be stopped", "'cancel' the stop, or wait for its end"
     if names:
         return "loop_event", f"latched on this loop: {names}", "find the cause, then 'reset' it by name"
     return None

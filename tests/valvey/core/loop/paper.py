@@ -20,10 +20,11 @@ DEAD_KPA = 450.0
 CDU = {
     "PT-201": 360.0, "PT-202": 150.0, "FT-201": RATED, "TT-201": 40.0, "TT-202": 50.0, "LT-201": 90.0, "P-201": 85.0, "P-201-TRIP": 0.0,
     "LDT-201": 0.0, "CDU-MODE": 2.0, "SP-DP": 210.0, "SP-FLOW": RATED, "SP-SPEED": 85.0,
+    "P-201-RUN": 1.0,
 }  # fmt: skip
 RACK = {
     "FT-101": 200.0, "FT-102": 200.0, "ZT-101": 60.0, "JT-101": 120.0, "ET-101": 118.0, "LDT-101": 0.0, "LDT-102": 0.0,
-    "LDT-103": 0.0, "LSH-203": 0.0,
+    "LDT-103": 0.0, "LSH-203": 0.0, "XI-101": 1.0,
 }  # fmt: skip
 
 
@@ -97,7 +98,7 @@ class PaperLoop:
         self.facts += done.facts
         self.replies += done.replies
         if self.obey:
-            names = {"speed_sp": "SP-SPEED", "dp_sp": "SP-DP", "flow_sp": "SP-FLOW"}
+            names = {"speed_sp": "SP-SPEED", "dp_sp": "SP-DP", "flow_sp": "SP-FLOW", "pumps_run": "P-201-RUN"}
             self.cdu |= {names[point]: value for point, value in done.writes.items()}
         return done
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.valvey.core.loop.paper import limits
-from valvey.core.loop.gate import ALLOWED, FLOORS, POINTS, STEP_FRACTION, CduEvidence, admit, pass_through
+from valvey.core.loop.gate import ALLOWED, FLOORS, POINTS, RUN, STEP_FRACTION, CduEvidence, admit, pass_through
 from valvey.core.loop.limits import Bounds, Mode
 
 BOUNDS = limits().bounds
@@ -52,6 +52,28 @@ def test_a_large_step_does_not_pass() -> None:
     assert admit("flow_sp", 800.0 - most, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
     assert not admit("flow_sp", 800.0 - most - 0.01, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
     assert not admit("flow_sp", 800.0 + most + 0.01, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
+
+
+@pytest.mark.parametrize("may_stop", [True, False])
+@pytest.mark.parametrize("dark", [True, False])
+@pytest.mark.parametrize("armed", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_pumps_stop_only_where_a_site_allows_it_and_every_rack_is_dark(
+    may_stop: bool, dark: bool, armed: bool, alone: bool
+) -> None:
+    seen = CduEvidence(Mode.CONSTANT_DP, 210.0, armed, alone, may_stop, dark)
+    assert admit(RUN, 0.0, BOUNDS, seen) is (may_stop and dark and armed and alone)
+
+
+@given(st.floats())
+def test_the_pumps_are_never_started(value: float) -> None:
+    seen = CduEvidence(Mode.CONSTANT_DP, 210.0, True, True, may_stop=True, dark=True)
+    assert admit(RUN, value, BOUNDS, seen) is (value == 0.0)
+
+
+def test_by_default_the_pumps_never_stop() -> None:
+    assert limits().pump_stop is False
+    assert not admit(RUN, 0.0, BOUNDS, cdu(Mode.CONSTANT_DP, 210.0))
 
 
 @given(st.text(max_size=12) | st.sampled_from(["mode_sp", "mode", "pump_enable", "t_supply_sp"]), st.floats())

@@ -96,7 +96,7 @@ def test_an_alarm_goes_when_it_is_normal_and_seen(loop: PaperLoop) -> None:
 
 
 def test_only_what_acts_needs_a_sequence_and_a_reason() -> None:
-    assert {name for name, row in REQUESTS.items() if row.acts} == {"reset", "sump_emptied"}
+    assert {name for name, row in REQUESTS.items() if row.acts} == {"reset", "sump_emptied", "stop_pumps"}
     assert all("observer" not in row.roles for row in REQUESTS.values() if row.name != "plan")
 
 
