@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from valvey.core import flow_requests
 from valvey.core.admission import accepted, refused
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
@@ -140,12 +141,7 @@ def _commission(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: 
 
 
 def _set_point(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
-    pct = float(request.args["fcv_pct"])
-    return (
-        replace(view.memory, fcv_pct=pct),
-        accepted(request),
-        (_fact(FactKind.SET_POINT, view, request, fcv_pct=pct),),
-    )
+    return flow_requests.set_point(view, request)
 
 
 def _leak_evidence(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from valvey.core.limits import Limits
 
@@ -56,6 +57,7 @@ class Tuning:
     """The control law's numbers. Times in seconds, openings and travel in percent, rates per second.
 
     flow_nominal_lpm, minimum_lpm   the set-point lies between max(half of nominal, minimum) and 1.25 times nominal
+    ceiling_lpm   what the loop's coordinator leaves the rack; ``minimum_lpm`` stands above it, half of nominal does not
     kvs_m3_h, rangeability          FCV-101, equal-percentage
     kv_rest_m3_h                    everything in the rack's branch but FCV-101, as commissioned; ±30 %
     stroke_s                        full travel of FCV-101
@@ -77,6 +79,7 @@ class Tuning:
 
     flow_nominal_lpm: float = 198.0
     minimum_lpm: float = 0.0
+    ceiling_lpm: float = inf
     kvs_m3_h: float = 30.4
     rangeability: float = 50.0
     kv_rest_m3_h: float = 12.5
@@ -107,20 +110,24 @@ class Tuning:
     @property
     def low_lpm(self) -> float:
         """The least flow while the permit is on."""
-        return max(0.5 * self.flow_nominal_lpm, self.minimum_lpm)
+        return max(min(0.5 * self.flow_nominal_lpm, self.ceiling_lpm), self.minimum_lpm)
 
     @property
     def high_lpm(self) -> float:
-        return max(1.25 * self.flow_nominal_lpm, self.low_lpm)
+        return max(min(1.25 * self.flow_nominal_lpm, self.ceiling_lpm), self.low_lpm)
 
 
 def tuning_for(limits: Limits) -> Tuning:
-    """The tuning of a rack with these limits; FCV-101's own data stay at their defaults."""
+    """The tuning of a rack with these limits."""
     return Tuning(
         flow_nominal_lpm=limits.flow_nominal_lpm,
-        kv_rest_m3_h=limits.kv_rack,
+        kvs_m3_h=limits.fcv_kvs,
+        rangeability=limits.fcv_rangeability,
+        kv_rest_m3_h=limits.kv_branch,
         stroke_s=limits.fcv_stroke_s,
         least_pct=limits.fcv_low_pct,
+        meter_lag_s=limits.flow_tau_s,
+        meter_dead_s=limits.flow_dead_s,
     )
 
 
@@ -242,3 +249,48 @@ class Control:
     header: Header = Header()
     hunt: Hunt = Hunt()
     short: bool = False
+
+
+class Bound(StrEnum):
+    """What keeps the flow from being what was asked for, or what the load alone would ask for."""
+
+    OWN_NEED = "own_need"
+    """The rack's own cooling: less would be too little for the present load."""
+    LEAST = "least"
+    """Half of the nominal flow."""
+    MOST = "most"
+    """Five quarters of the nominal flow."""
+    CEILING = "ceiling"
+    """What the loop's coordinator leaves the rack while flow is short."""
+    VALVE = "valve"
+    """FCV-101 stands open and the header gives no more."""
+    HUNTING = "hunting"
+    """FCV-101 is held because the loop hunted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What the coordinator leaves the rack: L/min, and when it was last heard (boot time)."""
+
+    flow_lpm: float
+    heard_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """The flow control as one scan hands it to the next; what was learned outlives the state.
+
+    active      it has FCV-101 now
+    at_s        when it looked last;  since_s  when it took FCV-101 over
+    flow_lpm    the flow it went by then; None = no meter could be believed
+    ceiling     None = the coordinator leaves the rack as much as it wants
+    bound       what limits the flow now
+    """
+
+    control: Control
+    active: bool = False
+    at_s: float = 0.0
+    since_s: float = 0.0
+    flow_lpm: float | None = None
+    ceiling: Ceiling | None = None
+    bound: Bound | None = None

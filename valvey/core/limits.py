@@ -28,6 +28,13 @@ class Limits:
     rating_kw: float = 132.0
     flow_nominal_lpm: float = 198.0
     kv_rack: float = 12.5
+    kv_branch: float = 12.5
+    """Kv of everything in the rack's branch but FCV-101: rack, XV-101, XV-102 and pipes, m3/h at 1 bar."""
+    fcv_kvs: float = 30.4
+    """FCV-101, equal-percentage."""
+    fcv_rangeability: float = 50.0
+    flow_dead_s: float = 1.0
+    """Dead time of FT-101, beside its lag."""
     supply_hh_kpa: float = 540.0
     """PT-101 high-high: the relief valve PSV-101 less 10 %."""
     static_ll_kpa: float = 30.0

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from fieldkit.alarm import AlarmState
 from valvey.core.chart import State, Step
+from valvey.core.flow_state import Steering
 from valvey.core.leasing import Leasing
 from valvey.core.verdict import Timer
 
@@ -196,6 +197,8 @@ class Memory:
     fcv_pct: float = 0.0
     """The position that Throttle.KEEP asks of FCV-101."""
     fcv_from_pct: float = 0.0
+    steering: Steering | None = None
+    """The flow control, once the rack has been in service; it has FCV-101 while the permit is on."""
     """Where the ramp of COOLDOWN began."""
     shut_since_s: float | None = None
     """Since when XV-101 and XV-102 have both been demanded shut."""

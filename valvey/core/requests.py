@@ -51,6 +51,13 @@ class Arg:
 
 _TEXT, _FLAG = Arg((str,)), Arg((bool,), needed=False)
 _LIST = Arg((list,))
+#: One of these says what is wanted of the flow control; the rack's own limits bound them.
+SET_POINTS: dict[str, Arg] = {
+    "fcv_pct": Arg((int, float), needed=False, low=0.0, high=100.0),
+    "flow_lpm": Arg((int, float), needed=False, low=0.0, high=2500.0),
+    "delta_k": Arg((int, float), needed=False, low=0.0, high=50.0),
+    "power_kw": Arg((int, float), needed=False, low=0.0, high=1250.0),
+}
 
 _EVERYBODY = frozenset({"operator", "engineer", "safety", "supervisor", "coordinator", "racky", "integration"})
 _STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
@@ -131,7 +138,7 @@ _ROWS: tuple[RequestRow, ...] = (
     RequestRow("unbypass",       K.OPENING, _ENGINEERS, _ALL_STATES,  "end a bypass now", args={"name": _TEXT}),
     RequestRow("shelve",         K.NOTE,    _STAFF,     _ALL_STATES,  "shelve one alarm for a bounded time; trips never", args={"alarm": _TEXT, "for_s": Arg((int, float), low=1.0, high=28800.0)}, why=True),
     RequestRow("ack",            K.NOTE,    _STAFF,     _ALL_STATES,  "acknowledge one alarm", args={"alarm": _TEXT}),
-    RequestRow("set_point",      K.OPENING, _OPERATION, frozenset({S.FLOWING}), "opening of FCV-101", (permissives.armed,), args={"fcv_pct": Arg((int, float), low=10.0, high=100.0)}),
+    RequestRow("set_point",      K.OPENING, _OPERATION, frozenset({S.FLOWING}), "what FCV-101 is for: an opening, a flow, a rise, a most of power, or the load alone (auto)", (permissives.armed,), args={**SET_POINTS, "auto": _FLAG}),
     RequestRow("arm",            K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED, S.DRAINED}), "begin to act: enters STARTUP and adopts the rack", (permissives.armed_in_file, permissives.disarmed), event=Event.ARM, why=True),
     RequestRow("disarm",         K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED, S.DRAINED}), "read, judge and tell, but write nothing", (permissives.armed,), why=True),
     RequestRow("commission",     K.OPENING, frozenset({"engineer"}), frozenset({S.ISOLATED}), "record that the rack was filled and tested by hand", (permissives.no_power,), why=True),

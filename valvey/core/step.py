@@ -9,6 +9,7 @@ from valvey.core.alarms import advance_alarms
 from valvey.core.chart import FIRST_STEP, OPENING_WORK, OUTPUTS, Event, Guard, State, Throttle
 from valvey.core.enter import enter
 from valvey.core.facts import Fact, FactKind
+from valvey.core.flow_state import Tuning, tuning_for
 from valvey.core.gate import NO_WRITE, Outputs
 from valvey.core.hearing import act, hear
 from valvey.core.judges import shut_votes
@@ -18,20 +19,22 @@ from valvey.core.limits import Limits
 from valvey.core.machine import ROWS, advance
 from valvey.core.memory import Inventory, Memory
 from valvey.core.requests import Request
+from valvey.core.steering import steer
 from valvey.core.trips import Trip, rows_for
 from valvey.core.view import View
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One rack's limits and its trip table, fixed for the life of the process."""
+    """One rack's limits, its trip table and the tuning of its flow control, fixed for the life of the process."""
 
     limits: Limits
     trips: tuple[Trip, ...]
+    tuning: Tuning
 
 
 def setup(limits: Limits) -> Setup:
-    return Setup(limits, rows_for(limits))
+    return Setup(limits, rows_for(limits), tuning_for(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
 
     memory = _settle(replace(view, memory=memory), dt_s)
     memory, locked = standing.turn_key(replace(view, memory=memory))
+    memory = steer(replace(view, memory=memory), rack.tuning)
     memory, answered = remember(replace(view, memory=memory), requests, heard.answers, view.memory.state)
     memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
     return Scan(memory, demand(memory, rack.limits), (*facts, *locked, *answered, *alarmed), judged)

@@ -1,0 +1,186 @@
+"""The flow control's place in a scan: what it is shown, when it has FCV-101, and what it may never take from the rack.
+
+While the permit is on it has the valve, and looks every ``PERIOD_S``. Everywhere else it has not: what it asked for last
+stands in ``Memory.fcv_pct``, from which every other state begins, and what it learned waits for the next time.
+"""
+
+from dataclasses import replace
+from math import inf
+
+from fieldkit.reading import Quality
+from valvey.core.chart import PERMIT_ON
+from valvey.core.flow_control import begin, control
+from valvey.core.flow_model import dp_ahead_kpa, opening_for, unsure
+from valvey.core.flow_setpoint import REFERENCE_K
+from valvey.core.flow_state import (
+    Bound,
+    Ceiling,
+    Control,
+    Header,
+    Hunt,
+    Mode,
+    Seen,
+    Steering,
+    Tuning,
+)
+from valvey.core.memory import Memory
+from valvey.core.view import View
+
+#: A pseudo reading of the shell's: what the coordinator leaves the rack, L/min; 0 = as much as it wants. Its time is when
+#: the coordinator was last heard.
+CEILING_TAG = "SYS-CEILING"
+PERIOD_S = 0.2
+#: A scan that begins a little early must not cost a whole period.
+EPSILON_S = 0.002
+#: A gap counts for no more than this.
+LONGEST_S = 2.0
+#: Having taken the valve over, it learns for so long before it moves it: the meter's dead time and lag.
+LISTEN_S = 3.0
+#: The rack's own cooling: this share of the flow for a rise of 10 K is never taken from it, and so much more that the
+#: return stays this far below its limit. SIF-4's stages are 0.25 and 0.45 of that flow.
+OWN_SHARE = 0.60
+OWN_ROOM_K = 3.0
+#: Two meters further apart than this share: the lower one counts.
+METERS_APART = 0.05
+#: The coordinator repeats itself every 60 s. After so long without a word its ceiling is released, by this share of the
+#: nominal flow in a second: all of it takes minutes, in which the other racks' valves follow.
+SILENT_S = 150.0
+RELEASE_PER_S = 0.1 / 60.0
+
+
+def steer(view: View, tuning: Tuning) -> Memory:
+    """Return the memory with FCV-101's command as the flow control wants it, when it has the valve and is due."""
+    memory, before = view.memory, view.memory.steering
+    if memory.state not in PERMIT_ON or not memory.armed:
+        if before is None or not before.active:
+            return memory
+        return replace(memory, steering=replace(before, active=False))
+    seen = seen_by(view)
+    if before is None or not before.active:
+        return replace(memory, steering=take_over(view, before, seen, tuning))
+    dt_s = view.now_s - before.at_s
+    if dt_s < PERIOD_S - EPSILON_S:
+        return memory
+    dt_s = min(dt_s, LONGEST_S)
+    ceiling = _ceiling(view, before.ceiling, tuning, dt_s)
+    floor_lpm = own_need_lpm(view)
+    tuning = replace(tuning, minimum_lpm=floor_lpm, ceiling_lpm=inf if ceiling is None else ceiling.flow_lpm)
+    held = replace(before.control, command_pct=memory.fcv_pct)
+    after = control(held, seen, tuning, dt_s)
+    command_pct = _least_pct(held, after, seen, floor_lpm, tuning)
+    bound = Bound.OWN_NEED if command_pct > after.command_pct else _bound(after, tuning)
+    after = replace(after, command_pct=command_pct)
+    if view.now_s - before.since_s < LISTEN_S:
+        after = replace(after, command_pct=memory.fcv_pct)
+    steering = Steering(after, True, view.now_s, before.since_s, seen.flow_lpm, ceiling, bound)
+    return replace(memory, steering=steering, fcv_pct=after.command_pct)
+
+
+def take_over(view: View, before: Steering | None, seen: Seen, tuning: Tuning) -> Steering:
+    """Return the flow control as it takes FCV-101 over where the memory's command has it; nothing moves by that.
+
+    A rack that is adopted in service goes on with what was asked for. One that was opened anew follows its load, and
+    learns its branch quickly: it may have been worked on.
+    """
+    memory = view.memory
+    fresh = begin(memory.fcv_pct, tuning, seen.flow_lpm)
+    if before is None:
+        return Steering(fresh, True, view.now_s, view.now_s, seen.flow_lpm)
+    old = before.control
+    ceiling = before.ceiling
+    if ceiling is not None:  # times of another boot are none
+        ceiling = replace(ceiling, heard_s=min(ceiling.heard_s, view.now_s))
+    if memory.permit_rise_s is None:
+        taken = Control(
+            old.mode, old.asked, memory.fcv_pct, replace(old.demand, load_kw=None), old.learned, Header(),
+            Hunt(events=old.hunt.events),
+        )  # fmt: skip
+    else:
+        learned = unsure(old.learned.kv_rest_m3_h, old.learned.bias_pct, old.learned.kv_rack_m3_h, tuning)
+        taken = replace(fresh, learned=learned)
+    return Steering(taken, True, view.now_s, view.now_s, seen.flow_lpm, ceiling)
+
+
+def seen_by(view: View) -> Seen:
+    """What the flow control is shown of one scan: good and fresh readings only."""
+    supply, ret = view.number("PT-101"), view.number("PT-102")
+    header, back = view.number("PT-201"), view.number("PT-202")
+    supply_c, return_c = view.number("TT-101"), view.return_c()
+    return Seen(
+        load_kw=view.best("JT-101", "ET-101"),
+        flow_lpm=flow_lpm(view),
+        header_kpa=None if header is None or back is None else header - back,
+        rack_kpa=None if supply is None or ret is None else supply - ret,
+        position_pct=view.number("ZT-101"),
+        rise_k=None if supply_c is None or return_c is None else return_c - supply_c,
+    )
+
+
+def flow_lpm(view: View) -> float | None:
+    """FT-101; the lower of both meters when they are apart, and the one that is left when one is lost."""
+    supply, ret = view.number("FT-101"), view.number("FT-102")
+    if supply is None or ret is None:
+        return ret if supply is None else supply
+    return ret if supply - ret > METERS_APART * supply else supply
+
+
+def own_need_lpm(view: View) -> float:
+    """The flow that nothing and nobody may take from the rack: its present load stays cool with it.
+
+    The whole need when it is not known how warm the supply is.
+    """
+    supply_c = view.number("TT-101")
+    room_k = 0.0 if supply_c is None else view.limits.return_h_c - OWN_ROOM_K - supply_c
+    share = 1.0 if room_k <= REFERENCE_K else max(OWN_SHARE, REFERENCE_K / room_k)
+    return share * view.need_lpm()
+
+
+def _ceiling(view: View, before: Ceiling | None, tuning: Tuning, dt_s: float) -> Ceiling | None:
+    """What the coordinator leaves the rack now: as told; as told last while it is silent; then released slowly."""
+    reading = view.readings.get(CEILING_TAG)
+    told = None
+    if reading is not None and reading.quality is Quality.GOOD and reading.value is not None:
+        told = Ceiling(reading.value, reading.at_s)
+    if told is not None and (before is None or told.heard_s > before.heard_s):
+        before = told if told.flow_lpm > 0.0 else None
+    if before is None or view.now_s - before.heard_s <= SILENT_S:
+        return before
+    more = before.flow_lpm + RELEASE_PER_S * tuning.flow_nominal_lpm * dt_s
+    return None if more >= tuning.high_lpm else replace(before, flow_lpm=more)
+
+
+def _least_pct(before: Control, after: Control, seen: Seen, floor_lpm: float, tuning: Tuning) -> float:
+    """The command of a valve that is held at an opening: it still lets the rack's own need pass, and shuts no further while
+    that does not, or nobody can tell.
+    """
+    command_pct = after.command_pct
+    if after.mode is not Mode.POSITION:
+        return command_pct
+    if seen.flow_lpm is None or seen.flow_lpm < floor_lpm:
+        command_pct = max(command_pct, before.command_pct)
+    dp_kpa = dp_ahead_kpa(after.header)
+    if dp_kpa is None:
+        return command_pct
+    opening = opening_for(floor_lpm, dp_kpa, after.learned, tuning)
+    least_pct = 100.0 if opening is None else opening
+    if least_pct <= command_pct:
+        return command_pct
+    return before.command_pct if abs(least_pct - before.command_pct) < tuning.command_band_pct else least_pct
+
+
+def _bound(state: Control, tuning: Tuning) -> Bound | None:
+    """What limits the flow now, the strongest first."""
+    if state.mode is Mode.POSITION:
+        return None
+    if state.hunt.held:
+        return Bound.HUNTING
+    if state.short:
+        return Bound.VALVE
+    flow = state.demand.setpoint_lpm
+    if flow <= tuning.low_lpm:
+        if tuning.minimum_lpm >= tuning.low_lpm:
+            return Bound.OWN_NEED
+        return Bound.CEILING if tuning.ceiling_lpm <= tuning.low_lpm else Bound.LEAST
+    if flow >= tuning.high_lpm:
+        return Bound.CEILING if tuning.ceiling_lpm <= tuning.high_lpm else Bound.MOST
+    return None
