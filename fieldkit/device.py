@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 from fieldkit.bus import GATEWAY_SAYS_NOBODY, Bus, LinkError
 from fieldkit.clock import Clock
+from fieldkit.faulted import FaultBits
 from fieldkit.plausibility import Plausibility, rules_of
-from fieldkit.point import Point, PointType, Table
+from fieldkit.point import PointType
 from fieldkit.profile import Profile
 from fieldkit.pulse import Pulse
 from fieldkit.reading import Reading, Reason
 from fieldkit.spans import Span, halves, plan, want
-from fieldkit.words import Decoder, encode, text
+from fieldkit.words import Decoder, text
+from fieldkit.write_block import as_read, block_of
 
 ILLEGAL_ADDRESS = 2
 SPLIT_AFTER = 3
@@ -99,9 +101,12 @@ class Device:
         if wanted and profile.heartbeat is not None:
             quickest = min((w.lane for w in wanted), key=_LANES.index)
             wanted.append(want(profile, self._pulse_tag, profile.heartbeat, quickest))
-        for span in plan(profile, wanted):
+        self._faults = FaultBits(name, profile, tags)
+        self._hidden = f"{name}/"
+        for span in plan(profile, [*wanted, *self._faults.wanted]):
             self._lanes[span.lane].append(_Group(span, self._pulse_tag))
         for groups in self._lanes.values():
+            groups.sort(key=lambda group: not self._faults.carried_by(item.tag for item in group.span.wanted))
             for group in groups:
                 self._publish(group.decoder.bad(clock.now_s(), Reason.NEVER_READ))
 
@@ -130,16 +135,21 @@ class Device:
         """Write points, given in their units, as one request; return the monotonic time of its acknowledgement.
 
         The points must lie side by side in one table: a command is done whole or not at all. Acknowledged means the
-        echo agrees and, with ``read_back``, the registers read the same afterwards. Nothing is repeated here.
+        echo agrees and, with ``read_back``, the registers read the same afterwards (a momentary command is not read
+        back: the device clears it). Nothing is repeated here.
         Raises EncodeError or ValueError before anything is sent, LinkError after.
         """
-        table, address, words = self._block(values, persistent=persistent)
+        table, address, words = block_of(self.profile, self.name, values, persistent=persistent)
         self.counters.writes += 1
+        read_back = read_back and not any(self.profile.points[name].momentary for name in values)
         try:
-            await self._write_bus.write(self.unit, table, address, words)
+            if len(words) == 1 and self.profile.may_write(table, 1) == "multiple":
+                await self._write_bus.write(self.unit, table, address, words, multiple=True)
+            else:
+                await self._write_bus.write(self.unit, table, address, words)
             if read_back:
                 seen = await self._write_bus.read(self.unit, table, address, len(words))
-                if seen != _as_read(table, words):
+                if seen != as_read(table, words):
                     cause = f"wrote {words} to {table} {address} of {self.name}, read back {seen.hex(' ')}"
                     raise LinkError(Reason.ECHO, cause)  # ruff: ignore[raise-within-try]
         except LinkError as error:
@@ -190,7 +200,9 @@ class Device:
         try:
             data = await self._bus.read(self.unit, span.table, span.address, span.count)
         except LinkError as error:
-            self._publish(group.decoder.bad(self._clock.now_s(), error.reason))
+            unread = group.decoder.bad(self._clock.now_s(), error.reason)
+            self._faults.note(unread)
+            self._publish(unread)
             self._failed(group, groups, error)
             return False
         now_s = self._clock.now_s()
@@ -198,19 +210,20 @@ class Device:
             self._lost = False
             self._judge.reconnected()
         readings = group.decoder.decode(data, now_s)
+        self._faults.note(readings)
         if group.pulse_at is not None:
             self._beat(self._pulse.note(readings[group.pulse_at]))
         if self.frozen:
             readings = group.decoder.bad(now_s, Reason.STUCK)
         else:
-            readings = [self._judge(reading) for reading in readings]
+            readings = [self._judge(self._faults(reading)) for reading in readings]
         self._publish(readings)
         self._succeeded(group)
         return True
 
     def _publish(self, readings: Iterable[Reading]) -> None:
         for reading in readings:
-            if reading.tag != self._pulse_tag:
+            if not reading.tag.startswith(self._hidden):
                 self._readings[reading.tag] = reading
 
     def _beat(self, frozen: bool) -> None:
@@ -258,31 +271,3 @@ class Device:
     def _tell(self, what: str) -> None:
         if self._notice is not None:
             self._notice(self.name, what)
-
-    def _block(self, values: Mapping[str, float], *, persistent: bool) -> tuple[str, int, list[int]]:
-        """Encode all values, or raise before anything is sent."""
-        placed: list[tuple[Point, list[int]]] = []
-        for name, value in values.items():
-            point = self.profile.points.get(name)
-            if point is None:
-                raise ValueError(f"profile {self.profile.profile} has no point {name!r}")
-            if point.persistent and not persistent:
-                raise ValueError(f"{self.name} {name} wears out when written: it is set once, never cyclically")
-            placed.append((point, encode(point, value, self.profile.order_of(point))))
-        if not placed:
-            raise ValueError(f"{self.name}: nothing to write")
-        placed.sort(key=lambda one: one[0].address)
-        table, address = placed[0][0].table, placed[0][0].address
-        words: list[int] = []
-        for point, part in placed:
-            if point.table is not table or point.address != address + len(words):
-                names = ", ".join(values)
-                raise ValueError(f"{self.name}: {names} do not lie side by side and cannot be one write")
-            words += part
-        return table, address, words
-
-
-def _as_read(table: str, words: list[int]) -> bytes:
-    if table == Table.COIL:
-        return sum(bit << n for n, bit in enumerate(words)).to_bytes((len(words) + 7) // 8, "little")
-    return b"".join(word.to_bytes(2, "big") for word in words)

@@ -7,8 +7,10 @@ reader could guess wrongly (type, polarity, scale, unit) has to be stated.
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from fieldkit.model import Model
+from fieldkit.scaling import ScaleRegister
 from fieldkit.units import Unit, UnitError, line
 
 
@@ -43,7 +45,7 @@ class WordOrder(StrEnum):
 
 
 class Verified(StrEnum):
-    """What stands behind a point: nothing, the maker's sheet, a second source too, or a device on the bench."""
+    """What stands behind a point: nothing but common knowledge, one source, two that agree, or a device on the bench."""
 
     NONE = "none"
     MANUAL = "manual"
@@ -80,17 +82,11 @@ def number_hint(table: Table, address: int) -> str | None:
     return None
 
 
-class Model(BaseModel):
-    """Frozen, no unknown keys, no silent conversion, no NaN."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
 class Point(Model):
     """One value at one place in the register map.
 
-    Value in ``unit`` = (raw * scale + offset) converted from ``raw_unit``. Judged in this order: fault bits, sentinels,
-    NaN and denormal, range.
+    Value in ``unit`` = (raw * scale + offset) converted from ``raw_unit``. Judged in this order: fault bits, raw fault
+    bands, sentinels, NaN and denormal, range.
     """
 
     table: Table
@@ -111,13 +107,20 @@ class Point(Model):
     offset: float = 0.0
     """Added after ``scale``, in ``raw_unit``."""
     raw_unit: Unit | None = None
+    scale_by: ScaleRegister | None = None
+    """In place of ``scale`` and ``raw_unit`` where another register decides them."""
     unit: Unit | None = None
     range: tuple[float, float] | None = None
     """In ``unit``; a value outside is BAD."""
     sentinels: tuple[int | float, ...] = ()
-    """Raw values that mean "not available". For signed types either -32768 or the pattern 0x8000."""
+    """Raw values that mean "not available". For signed types either -32768 or the pattern 0x8000; of a bit: of the whole
+    register that it is in."""
     fault_bits: tuple[Annotated[int, Field(ge=0, le=15)], ...] = ()
     """Bits of the same word that mean "this sensor is faulty"; they win over its value."""
+    fault_raw: tuple[int | float | None, int | float | None] | None = None
+    """[low, high]: a raw value at or below low, or at or above high, is a broken loop (NAMUR NE 43), not a value."""
+    faulted_by: tuple[str, ...] = ()
+    """Bits elsewhere in the device, by name, that say "this sensor is faulty" while they are 1."""
     max_rate: Annotated[float, Field(gt=0)] | None = None
     """Fastest change that the measured thing can make, in ``unit`` per second."""
     heartbeat: bool = False
@@ -125,6 +128,8 @@ class Point(Model):
     writable: bool = False
     persistent: bool = False
     """Kept in memory that wears out: never written cyclically."""
+    momentary: bool = False
+    """A command that the device takes and clears by itself: what was written is not what it reads afterwards."""
     verified: Verified
     verified_on: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
     cite: Annotated[str, Field(min_length=3)]
@@ -136,6 +141,17 @@ class Point(Model):
         if self.length is not None:
             return (self.length + 1) // 2
         return 2 if self.type in _TWO_WORDS else 1
+
+    @property
+    def first(self) -> int:
+        """Lowest address that has to be read to know its value."""
+        return self.address if self.scale_by is None else min(self.address, self.scale_by.address)
+
+    @property
+    def after(self) -> int:
+        """The address behind the last one that has to be read to know its value."""
+        end = self.address + self.words
+        return end if self.scale_by is None else max(end, self.scale_by.address + 1)
 
     @property
     def reading_unit(self) -> Unit:
@@ -154,10 +170,28 @@ class Point(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        problems = [*self._place_problems(), *self._number_problems()]
+        problems = [*self._place_problems(), *self._number_problems(), *self._more_problems()]
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    def _more_problems(self) -> list[str]:
+        out: list[str] = []
+        if self.momentary and not self.writable:
+            out.append("momentary says how a point is written: it needs writable: true")
+        if self.fault_raw is not None:
+            low, high = self.fault_raw
+            if self.type not in _NUMBERS or self.fault_raw == (None, None):
+                out.append("fault_raw is [low, high] of a number, one of them may be null")
+            elif low is not None and high is not None and low >= high:
+                out.append("fault_raw must rise")
+        if self.scale_by is not None:
+            if self.type not in LIMITS or self.scale is not None or self.raw_unit is not None or self.writable:
+                out.append("scale_by stands in place of scale and raw_unit of an integer that is only read")
+            if self.address <= self.scale_by.address < self.address + self.words:
+                out.append("scale_by names the point's own register")
+            out += [] if self.unit is None else self.scale_by.problems(self.unit)
+        return out
 
     def _place_problems(self) -> list[str]:
         out: list[str] = []
@@ -191,14 +225,18 @@ class Point(Model):
         given = {"scale", "raw_unit", "unit", "range"} & {k for k, v in self if v is not None}
         if self.type not in _NUMBERS:
             extra = sorted(given | ({"max_rate"} if self.max_rate is not None else set()))
-            if extra or self.sentinels or self.heartbeat or self.offset:
+            if extra or (self.sentinels and self.bit is None) or self.heartbeat or self.offset:
                 out.append(
                     f"a {self.type} has no number: leave out {', '.join(extra) or 'sentinels, heartbeat, offset'}"
                 )
+            if wrong := [s for s in self.sentinels if isinstance(s, float) or not 0 <= s <= 0xFFFF]:
+                out.append(f"sentinels {wrong} are no register: allowed 0..65535")
             if self.fault_bits and (self.bit is None or self.bit in self.fault_bits):
                 out.append("fault_bits are other bits of the same register")
             return out
         needed = {"raw_unit", "unit", "range"} | ({"scale"} if self.type in LIMITS else set())
+        if self.scale_by is not None:
+            needed = {"unit", "range"}
         if missing := sorted(needed - given):
             return [f"{', '.join(missing)} has to be stated for type {self.type}"]
         if isinstance(self.scale, tuple) and self.scale[1] == 0:

@@ -60,6 +60,8 @@ def plan(profile: Profile, wanted: Iterable[Wanted]) -> tuple[Span, ...]:
     listed: dict[Table, set[int]] = {table: set() for table in Table}
     for point in profile.points.values():
         listed[point.table].update(range(point.address, point.address + point.words))
+        if point.scale_by is not None:
+            listed[point.table].add(point.scale_by.address)
     groups: dict[tuple[str, Table], list[Wanted]] = {}
     for item in wanted:
         groups.setdefault((item.lane, item.point.table), []).append(item)
@@ -69,11 +71,11 @@ def plan(profile: Profile, wanted: Iterable[Wanted]) -> tuple[Span, ...]:
         bridge = BRIDGE_WORDS if table in REGISTER_TABLES else BRIDGE_WORDS * 16
         run: list[Wanted] = []
         end = 0
-        for item in sorted(items, key=lambda one: (one.point.address, one.point.bit or 0, one.tag)):
-            start, stop = item.point.address, item.point.address + item.point.words
+        for item in sorted(items, key=lambda one: (one.point.first, one.point.bit or 0, one.tag)):
+            start, stop = item.point.first, item.point.after
             gap = range(end, start)
             joins = len(gap) <= bridge and (profile.holes_ok or listed[table].issuperset(gap))
-            if run and not (joins and max(end, stop) - run[0].point.address <= longest):
+            if run and not (joins and max(end, stop) - run[0].point.first <= longest):
                 out.append(_span(lane, table, run))
                 run = []
             run.append(item)
@@ -89,13 +91,13 @@ def halves(span: Span) -> tuple[Span, ...]:
     """
     for middle in sorted(range(1, len(span.wanted)), key=lambda i: (abs(2 * i - len(span.wanted)), i)):
         left, right = span.wanted[:middle], span.wanted[middle:]
-        if max(w.point.address + w.point.words for w in left) <= right[0].point.address:
+        if max(w.point.after for w in left) <= right[0].point.first:
             return _span(span.lane, span.table, left), _span(span.lane, span.table, right)
     return (span,)
 
 
 def _span(lane: str, table: Table, run: Iterable[Wanted]) -> Span:
     items = tuple(run)
-    address = items[0].point.address
-    end = max(item.point.address + item.point.words for item in items)
+    address = items[0].point.first
+    end = max(item.point.after for item in items)
     return Span(lane, table, address, end - address, items)

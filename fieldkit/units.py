@@ -36,6 +36,14 @@ class Unit(StrEnum):
     RPM = "rpm"
     HERTZ = "Hz"
     MICROAMPERE = "uA"
+    MILLIAMPERE = "mA"
+    KWH = "kWh"
+    VOLT_AMPERE = "VA"
+    VAR = "var"
+    OHM = "ohm"
+    MINUTE = "min"
+    HOUR = "h"
+    DEGREE = "deg"
     NONE = "-"
 
 
@@ -68,10 +76,18 @@ _SCALES: dict[Unit, _Scale] = {
     Unit.VOLT:         _Scale("voltage", 1.0),
     Unit.AMPERE:       _Scale("current", 1.0),
     Unit.MICROAMPERE:  _Scale("current", 1e-6),
+    Unit.MILLIAMPERE:  _Scale("current", 0.001),
+    Unit.KWH:          _Scale("energy", 1.0),
+    Unit.VOLT_AMPERE:  _Scale("apparent power", 1.0),
+    Unit.VAR:          _Scale("reactive power", 1.0),
+    Unit.OHM:          _Scale("resistance", 1.0),
+    Unit.DEGREE:       _Scale("angle", 1.0),
     Unit.PERCENT:      _Scale("ratio", 1.0),
     Unit.PERCENT_OPEN: _Scale("opening", 1.0),
     Unit.SECOND:       _Scale("time", 1.0),
     Unit.MILLISECOND:  _Scale("time", 0.001),
+    Unit.MINUTE:       _Scale("time", 60.0),
+    Unit.HOUR:         _Scale("time", 3600.0),
     Unit.METRE:        _Scale("length", 1.0),
     Unit.FOOT:         _Scale("length", 0.3048),
     Unit.LITRE:        _Scale("volume", 1.0),

@@ -61,9 +61,9 @@ class Decoder:
                 self._permute = itemgetter(*places)
         else:
             self._size = (span.count + 7) // 8
-            slots = {item.point.address: 0 for item in span.wanted}
+            slots = dict.fromkeys((item.point.address for item in span.wanted), 0)
             self._unpack = _one_number
-        self._readers = tuple(_reader(item, slots[item.point.address], span) for item in span.wanted)
+        self._readers = tuple(_reader(item, slots, span) for item in span.wanted)
 
     def decode(self, data: bytes, at_s: float) -> list[Reading]:
         """Return one reading per wanted tag from ``data``, the registers (or packed bits) of the reply.
@@ -136,6 +136,8 @@ def _layout(span: Span) -> tuple[str, dict[int, int]]:
         code = _CODES[item.point.type]
         if codes.setdefault(item.point.address, code) != code:
             raise ValueError(f"{item.tag}: {span.table} {item.point.address} is claimed as two types")
+        if item.point.scale_by is not None and codes.setdefault(item.point.scale_by.address, "H") != "H":
+            raise ValueError(f"{item.tag}: {span.table} {item.point.scale_by.address} is claimed as two types")
     layout, slots, address = ">", {}, span.address
     for index, (start, code) in enumerate(sorted(codes.items())):
         if start < address:
@@ -177,21 +179,26 @@ def _sentinels(point: Point) -> frozenset[float]:
     return frozenset(value - 2 ** (16 * point.words) if value > most else value for value in point.sentinels)
 
 
-def _reader(item: Wanted, index: int, span: Span) -> _Reader:
+def _reader(item: Wanted, slots: dict[int, int], span: Span) -> _Reader:
     point = item.point
+    index = slots[point.address]
     fault = sum(1 << bit for bit in set(point.fault_bits))
-    if point.range is not None:
-        return _number_reader(item.tag, point, index, fault, point.range)
-    shift = point.bit if point.bit is not None else point.address - span.address
-    return _bit_reader(item.tag, index, 1 << shift, fault, inverted=bool(point.invert))
+    if point.range is None:
+        shift = point.bit if point.bit is not None else point.address - span.address
+        return _bit_reader(item.tag, point, index, 1 << shift, fault)
+    if point.scale_by is not None:
+        return _scaled_reader(item.tag, point, index, fault, slots[point.scale_by.address])
+    return _number_reader(item.tag, point, index, fault, point.conversion)
 
 
-def _bit_reader(tag: str, index: int, mask: int, fault: int, *, inverted: bool) -> _Reader:
-    one = 0 if inverted else mask
-    unit, good = Unit.NONE, Quality.GOOD
+def _bit_reader(tag: str, point: Point, index: int, mask: int, fault: int) -> _Reader:
+    one = 0 if point.invert else mask
+    unit, good, sentinels = Unit.NONE, Quality.GOOD, frozenset(point.sentinels)
 
     def read(raw: _Raw, at_s: float) -> Reading:
         word = raw[index]
+        if sentinels and word in sentinels:
+            return bad(tag, unit, at_s, Reason.SENTINEL)
         if word & fault:
             return bad(tag, unit, at_s, Reason.FAULT)
         return Reading(tag, 1.0 if word & mask == one else 0.0, unit, good, at_s)
@@ -199,9 +206,29 @@ def _bit_reader(tag: str, index: int, mask: int, fault: int, *, inverted: bool) 
     return read
 
 
-def _number_reader(tag: str, point: Point, index: int, fault: int, limits: tuple[float, float]) -> _Reader:
-    factor, offset = point.conversion
-    low, high = limits
+def _scaled_reader(tag: str, point: Point, index: int, fault: int, scale_index: int) -> _Reader:
+    """One reader for each thing that the scale register may say; whatever else it says, the value is unknown."""
+    readers = {}
+    if point.scale_by is not None:
+        for choice in point.scale_by.choices:
+            conversion = choice.factor(point.reading_unit)
+            readers[choice.raw] = _number_reader(tag, point, index, fault, conversion)
+    unit = point.reading_unit
+
+    def read(raw: _Raw, at_s: float) -> Reading:
+        reader = readers.get(raw[scale_index])
+        return bad(tag, unit, at_s, Reason.RANGE) if reader is None else reader(raw, at_s)
+
+    return read
+
+
+def _number_reader(tag: str, point: Point, index: int, fault: int, conversion: tuple[float, float]) -> _Reader:
+    factor, offset = conversion
+    low, high = point.range or (0.0, 0.0)
+    least, most = point.fault_raw or (None, None)
+    broken_low = -math.inf if least is None else least
+    broken_high = math.inf if most is None else most
+    banded = point.fault_raw is not None
     sentinels, unit, good = _sentinels(point), point.reading_unit, Quality.GOOD
 
     def read(raw: _Raw, at_s: float) -> Reading:
@@ -211,13 +238,14 @@ def _number_reader(tag: str, point: Point, index: int, fault: int, limits: tuple
             low <= value <= high
             and count not in sentinels
             and not (fault and count & fault)
+            and not (banded and not broken_low < count < broken_high)
             and not 0.0 < abs(count) < TINY
         ):
             return Reading(tag, value, unit, good, at_s)
         return bad(tag, unit, at_s, trouble(count))
 
     def trouble(count: float) -> Reason:
-        if fault and int(count) & fault:
+        if (fault and int(count) & fault) or (banded and (count <= broken_low or count >= broken_high)):
             return Reason.FAULT
         if count in sentinels:
             return Reason.SENTINEL

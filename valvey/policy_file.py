@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fieldkit.errors import nearest
-from fieldkit.point import Model
+from fieldkit.model import Model
 from valvey.config_draft import Draft
 from valvey.core.policy import Action, PolicyRule
 

@@ -17,6 +17,7 @@ class PaperBus:
         self.holes: set[int] = set()
         self.asked: list[tuple[str, int, int]] = []
         self.wrote: list[tuple[str, int, list[int]]] = []
+        self.multiple = 0
         self.clamp: int | None = None
         self.closed = False
 
@@ -32,9 +33,10 @@ class PaperBus:
             return sum(bit << n for n, bit in enumerate(words)).to_bytes((count + 7) // 8, "little")
         return b"".join(word.to_bytes(2, "big") for word in words)
 
-    async def write(self, unit: int, table: str, address: int, words: Sequence[int]) -> None:
+    async def write(self, unit: int, table: str, address: int, words: Sequence[int], *, multiple: bool = False) -> None:
         if None in self.fail:
             raise self.fail[None]
+        self.multiple += multiple
         self.wrote.append((table, address, list(words)))
         for n, word in enumerate(words):
             self.registers[table, address + n] = word if self.clamp is None else min(word, self.clamp)

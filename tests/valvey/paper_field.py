@@ -35,11 +35,11 @@ class GatedBus(PaperBus):
         self.open.set()
         self.waiting = 0
 
-    async def write(self, unit: int, table: str, address: int, words: Sequence[int]) -> None:
+    async def write(self, unit: int, table: str, address: int, words: Sequence[int], *, multiple: bool = False) -> None:
         self.waiting += 1
         await self.open.wait()
         self.waiting -= 1
-        await super().write(unit, table, address, words)
+        await super().write(unit, table, address, words, multiple=multiple)
 
 
 class Rig:
