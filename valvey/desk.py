@@ -278,4 +278,4 @@ class Desk:
 
 def _state_key(memory: Memory) -> tuple[object, ...]:
     """What of the memory the state message shows."""
-    return (matters(memory), memory.would_trip, memory.readable)
+    return (matters(memory), memory.would_trip, memory.readable, letters.flow_key(memory))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import log
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from fieldkit.envelope_parts import Bypass, GrantHeld, Latch, Lock, PointMeta, P
 from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.topics import Daemon, Kind, topic
 from valvey.core.facts import Fact, FactKind
+from valvey.core.flow_state import Bound
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.requests import REQUESTS
@@ -89,8 +91,40 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
             "memory_readable": memory.readable,
             "failed": memory.failed,
             "litres": None if memory.work is None else round(memory.work.litres, 2),
+            "flow": flow_detail(memory),
         },
     )
+
+
+def flow_detail(memory: Memory) -> JsonValue:
+    """What the flow control is asked for, wants and gets, and what limits it; null while it has not FCV-101."""
+    steering = memory.steering
+    if steering is None or not steering.active:
+        return None
+    control, flow, ceiling = steering.control, steering.flow_lpm, steering.ceiling
+    return {
+        "mode": str(control.mode),
+        "asked": control.asked,
+        "setpoint_lpm": round(control.demand.setpoint_lpm, 1),
+        "flow_lpm": None if flow is None else round(flow, 1),
+        "fcv_pct": round(control.command_pct, 1),
+        "limited_by": None if steering.bound is None else str(steering.bound),
+        "ceiling_lpm": None if ceiling is None else round(ceiling.flow_lpm, 1),
+        "kv_branch_m3_h": round(control.learned.kv_rest_m3_h, 2),
+        "header": str(control.header.source),
+        "hunting": control.hunt.events,
+    }
+
+
+def flow_key(memory: Memory) -> tuple[object, ...]:
+    """What of the flow control is worth a state message of its own; the set-point in steps of about 5 %."""
+    steering = memory.steering
+    if steering is None or not steering.active:
+        return ()
+    control = steering.control
+    step = round(20.0 * log(max(1.0, control.demand.setpoint_lpm)))
+    bound = steering.bound if steering.bound in {Bound.CEILING, Bound.VALVE, Bound.HUNTING} else None
+    return (control.mode, control.asked, bound, steering.ceiling is None, control.hunt.events, step)
 
 
 def cause_of(tag: str, value: float | None, limit: float | None) -> str:

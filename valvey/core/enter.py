@@ -82,6 +82,7 @@ def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
             steady_since_s=None,
             cool_overdue=False,
         )
+            failed=None if wanted else memory.failed,
     return memory
 
 

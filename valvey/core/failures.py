@@ -25,6 +25,7 @@ FAILURES: dict[str, str] = {
     "decay":            "the rack does not hold its pressure",
     "rising":           "the pressure in the shut rack rises: XV-101 lets liquid pass",
     "unsteady":         "pressure and temperature did not become steady in time",
+    "power_unproven":   "the power was not proven off in time (XI-101, ET-101, EV-101): the rack stays dark, and coolant flows on",
     "stuck_101":        "XV-101 did not make its full stroke in time",
     "stuck_102":        "XV-102 did not make its full stroke in time",
 }

@@ -6,6 +6,7 @@ from dataclasses import replace
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.failures import FAILURES
+from valvey.core.lending import remark
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.progress import progress
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
@@ -72,7 +73,8 @@ def _finish(view: View, facts: list[Fact], cancelled: bool) -> tuple[Memory, lis
         if memory.state in row.goal and row.proof(view):
             facts.append(_ended(view, one, "succeeded", ""))
         elif _given_up(memory, one):
-            facts.append(_ended(view, one, missed, f"it was given up; the rack stays {memory.state}"))
+            why = "it was given up" if memory.failed is None else FAILURES[memory.failed]
+            facts.append(_ended(view, one, missed, f"{why}; the rack stays {memory.state}"))
         elif memory.state not in row.goal and memory.state not in row.way:
             facts.append(_ended(view, one, missed, _why(memory)))
         else:

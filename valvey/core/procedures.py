@@ -53,12 +53,14 @@ def _cooled(view: View) -> bool:
 
 
 def _ramped(view: View) -> bool:
-    return (
-        view.memory.isolate_wanted
-        and _age_s(view) >= view.limits.fcv_ramp_s
-        and _throttled(view)
-        and view.permit_dead()
-    )
+    """FCV-101 is throttled and the rack is proven without power.
+
+    Where ZT-101 cannot be believed, or the motor stands still, the time for the ramp and the whole travel has to do: each
+    isolation valve is sized to shut at full flow. Nothing stands in for the proof that the power is off.
+    """
+    memory, limits, age_s = view.memory, view.limits, _age_s(view)
+    throttled = _throttled(view) or age_s >= limits.fcv_ramp_s + limits.fcv_stroke_s
+    return memory.isolate_wanted and age_s >= limits.fcv_ramp_s and throttled and view.permit_dead()
 
 
 def _supply_shut(view: View) -> bool:
@@ -79,6 +81,10 @@ def _proven_shut(view: View) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+#: After the ramp and the whole travel of FCV-101: so long COOLDOWN still waits for the proof that the power is off.
+POWER_PROOF_S = 60.0
+
+
 class StepRow:
     """One step.
 
@@ -112,7 +118,7 @@ STEPS: tuple[StepRow, ...] = (
     StepRow(S.OPENING,   Step.PROVE,    _flow_proven,         E.FLOW_PROVEN,    hold_s=lambda x: x.prove_hold_s, overdue_s=lambda x: x.prove_overdue_s, overdue=E.STEP_FAILED),
     StepRow(S.UNLOADING, Step.UNLOAD,   _unloaded,            E.UNLOADED,       hold_s=lambda _x: 2.0,           overdue_s=lambda x: x.unload_overdue_s, overdue=E.UNLOAD_OVERDUE),
     StepRow(S.COOLDOWN,  Step.COOL,     _cooled,              Step.RAMP,        hold_s=lambda x: x.cool_hold_s,  overdue_s=lambda x: x.cool_overdue_s,   overdue=Step.RAMP),
-    StepRow(S.COOLDOWN,  Step.RAMP,     _ramped,              E.COOLED),
+    StepRow(S.COOLDOWN,  Step.RAMP,     _ramped,              E.COOLED,         overdue_s=lambda x: x.fcv_ramp_s + x.fcv_stroke_s + POWER_PROOF_S, overdue=Step.COOL, late="power_unproven"),
     StepRow(S.ISOLATING, Step.SUPPLY,   _supply_shut,         Step.RETURN),
     StepRow(S.ISOLATING, Step.RETURN,   _both_shut_or_waited, Step.PROVE),
     StepRow(S.ISOLATING, Step.PROVE,    _proven_shut,         E.PROVEN_SHUT),
@@ -176,12 +182,21 @@ def follow(view: View) -> tuple[Memory, Event | None]:
         memory, event = _go(memory, row.overdue, view.now_s)
         failed = row.late if event is E.STEP_FAILED else memory.failed
         return replace(memory, cool_overdue=memory.state is State.COOLDOWN, failed=failed), event
+    if late and row.overdue is Step.COOL:
+        return _back_to_cooling(memory, row.late, view.now_s), None
     return memory, None
 
 
 def _hurries(memory: Memory) -> bool:
     """Whether the step has a deadline now: COOLDOWN waits for as long as nobody wants it to go on."""
     return memory.state is not State.COOLDOWN or memory.isolate_wanted
+
+def _back_to_cooling(memory: Memory, failed: str, now_s: float) -> Memory:
+    """Give a planned isolation up: the rack stays dark, and FCV-101 opens again to where it was before the ramp."""
+    opened_pct = memory.fcv_from_pct
+    memory, _ = _go(memory, Step.COOL, now_s)
+    return replace(memory, isolate_wanted=False, cool_overdue=False, failed=failed, fcv_pct=opened_pct)
+
 
 
 def _go(memory: Memory, then: Step | Event, now_s: float) -> tuple[Memory, Event | None]:
