@@ -10,6 +10,7 @@ from math import ceil
 
 from firmware_sim.bench_config import BenchConfig
 from firmware_sim.fault_book import Fault, FaultBook
+from firmware_sim.load import SquareWave
 from firmware_sim.parts.cdu import CduController, CduMode, CduTruth
 from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.firmware import Firmware
@@ -108,7 +109,7 @@ class Bank:
     def _step(self, dt_s: float) -> None:
         rigs = self.rigs.values()
         for rig in rigs:
-            rig.drive(dt_s)
+            rig.drive(self.plant.now_s, dt_s)
         self.plant.advance(dt_s)
         now_s = self.plant.now_s
         if now_s < self.config.attended_s:
@@ -230,6 +231,14 @@ class Bank:
         self.stamps.add(StampKind.REGISTER, rack, "", what, value, self.now_s)
 
     # -- the plant -------------------------------------------------------------------------------------------------------
+
+    def set_load(self, rack: str, kw: float, low_kw: float | None = None, period_s: float | None = None) -> None:
+        """What a rack's IT would draw from now on: constant, or a square wave with both of the last. Raises ValueError."""
+        if (low_kw is None) is not (period_s is None):
+            raise ValueError("a square wave needs low_kw and period_s, a constant load neither")
+        rig = self.rigs[rack]
+        rig.wave = None if low_kw is None or period_s is None else SquareWave(kw, low_kw, period_s, self.now_s)
+        rig.load_kw = kw
 
     def leak_places(self, rack: str | None) -> tuple[str, ...]:
         return ("header", "cdu") if rack is None else tuple(PLACES)

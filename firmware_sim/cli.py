@@ -157,11 +157,18 @@ def speed(
 
 @app.command()
 def load(
-    rack: str, kw: float, control: ControlOption = None, ports_file: PortsOption = None, output: AsOutput = Output.TEXT
+    rack: str,
+    kw: float,
+    low: Annotated[float | None, typer.Option(min=0.0, help="with --period: falls to that, kW")] = None,
+    period: Annotated[float | None, typer.Option(help="period of a square wave, simulated seconds")] = None,
+    control: ControlOption = None,
+    ports_file: PortsOption = None,
+    output: AsOutput = Output.TEXT,
 ) -> None:
-    """Set what a rack's IT would draw, kW."""
-    result = command(control, ports_file, "load", rack=rack, kw=kw)
-    tell(result, output, f"SIMULATED {rack} load {kw:g} kW")
+    """Set what a rack's IT would draw, kW: constant, or the square wave of a training job."""
+    result = command(control, ports_file, "load", rack=rack, kw=kw, low_kw=low, period_s=period)
+    wave = "" if period is None else f", {low:g} kW every other half of {period:g} s"
+    tell(result, output, f"SIMULATED {rack} load {kw:g} kW{wave}")
 
 
 @app.command("tidy-up")

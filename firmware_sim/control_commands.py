@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from firmware_sim.bench import Bench
 
 
+MOST_KW = 1000.0
+
+
 class RefusedError(ValueError):
     """A command that is understood and cannot be done."""
 
@@ -75,14 +78,22 @@ def speed(bench: Bench, factor: float | None = None) -> dict[str, Any]:
     return {"speed": bench.speed}
 
 
-def load(bench: Bench, rack: str, kw: float) -> dict[str, Any]:
-    """What the rack's IT would draw with its permit on."""
+def load(
+    bench: Bench, rack: str, kw: float, low_kw: float | None = None, period_s: float | None = None
+) -> dict[str, Any]:
+    """What the rack's IT would draw with its permit on; with ``low_kw`` and ``period_s`` a square wave between the two."""
     if rack not in bench.bank.rigs:
         raise RefusedError(f"rack is {rack!r}; one of {', '.join(bench.bank.rigs)}")
-    if not isinstance(kw, int | float) or not 0.0 <= kw <= 1000.0:
-        raise RefusedError(f"kw is {kw!r}; a number from 0 to 1000")
-    bench.bank.rigs[rack].load_kw = float(kw)
-    return {"rack": rack, "load_kw": float(kw)}
+    if not isinstance(kw, int | float) or not 0.0 <= kw <= MOST_KW:
+        raise RefusedError(f"kw is {kw!r}; a number from 0 to {MOST_KW:g}")
+    for key, number in (("low_kw", low_kw), ("period_s", period_s)):
+        if number is not None and not isinstance(number, int | float):
+            raise RefusedError(f"{key} is {number!r}; it must be a number")
+    try:
+        bench.bank.set_load(rack, float(kw), low_kw, period_s)
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
+    return {"rack": rack, "load_kw": float(kw), "low_kw": low_kw, "period_s": period_s}
 
 
 def cdu_mode(bench: Bench, mode: str) -> dict[str, Any]:

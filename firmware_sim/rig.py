@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
+from firmware_sim.load import SquareWave
 from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.firmware import Firmware
 from firmware_sim.parts.leak_panel import LeakPanel
@@ -61,6 +62,7 @@ class Rig:
     """The devices of one rack.
 
     mains      the rack has its AC feeds; load_kw is what IT would draw with the permit on
+    wave       moves load_kw over time; None = it stays
     lies       valve -> what its feedback shows
     broken     limit switches with a broken wire: they never read made
     jumps      valves that stick and jump
@@ -71,6 +73,7 @@ class Rig:
     plant: RackPlant
     seed: int
     load_kw: float = 0.0
+    wave: SquareWave | None = None
     mains: bool = True
     cut_24v: bool = False
     key_locked: bool = False
@@ -132,8 +135,10 @@ class Rig:
         }
         return drives[tag]
 
-    def drive(self, dt_s: float) -> None:
-        """Put what the wiring lets through onto the plant; called before the plant moves on."""
+    def drive(self, now_s: float, dt_s: float) -> None:
+        """Put the load and what the wiring lets through onto the plant; called before the plant moves on."""
+        if self.wave is not None:
+            self.load_kw = self.wave.at(now_s)
         on = self.supply.on
         driven = (*self.valves.wiring.coils, on, self.valves.fcv_command_pct, self.running, self.load_kw, self.mains)
         if driven != self._driven:

@@ -48,12 +48,14 @@ class ClearStep(BaseModel):
 
 
 class LoadStep(BaseModel):
-    """What a rack's IT would draw from now on."""
+    """What a rack's IT would draw from now on; with ``low_kw`` and ``period_s`` a square wave between the two loads."""
 
     model_config = _STRICT
 
     rack: str
     kw: Annotated[float, Field(ge=0, le=1000)]
+    low_kw: float | None = None
+    period_s: float | None = None
 
 
 class Expectation(BaseModel):
@@ -179,7 +181,10 @@ def _do(bank: Bank, step: Step) -> None:
     elif step.load is not None:
         if step.load.rack not in bank.rigs:
             raise ValueError(f"step at {step.at:g} s: no rack {step.load.rack!r}; racks are {', '.join(bank.rigs)}")
-        bank.rigs[step.load.rack].load_kw = step.load.kw
+        try:
+            bank.set_load(**step.load.model_dump())
+        except ValueError as error:
+            raise ValueError(f"step at {step.at:g} s: {error}") from error
     elif step.mode is not None:
         bank.set_cdu_mode(CduMode[step.mode.upper()])
 

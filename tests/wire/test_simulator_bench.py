@@ -124,6 +124,8 @@ async def test_after_a_leak_is_mended_and_dried_its_detector_is_dry() -> None:
         ("load", {"rack": "r01", "watts": 5}, 2, "watts"),
         ("load", {"rack": "r09", "kw": 5}, 3, "r01, r02"),
         ("load", {"rack": "r01", "kw": "much"}, 3, "number"),
+        ("load", {"rack": "r01", "kw": 9, "low_kw": "less", "period_s": 9}, 3, "number"),
+        ("load", {"rack": "r01", "kw": 9, "low_kw": 1}, 3, "period_s"),
         ("speed", {"factor": 1000}, 3, "at most 100"),
         ("cdu_mode", {"mode": "turbo"}, 3, "constant_dp"),
         ("fault_add", {"kind": "leak", "rack": "r01", "place": "roof"}, 3, "manifold"),
