@@ -80,11 +80,11 @@ def _proven_shut(view: View) -> bool:
     return view.shut_proven() and view.flow_stopped()
 
 
-@dataclass(frozen=True, slots=True)
 #: After the ramp and the whole travel of FCV-101: so long COOLDOWN still waits for the proof that the power is off.
 POWER_PROOF_S = 60.0
 
 
+@dataclass(frozen=True, slots=True)
 class StepRow:
     """One step.
 
@@ -178,18 +178,14 @@ def follow(view: View) -> tuple[Memory, Event | None]:
     if steady_s is not None and view.now_s - steady_s >= row.hold_s(view.limits):
         return _go(memory, row.then, view.now_s)
     late = row.overdue_s is not None and _hurries(memory) and _age_s(view) >= row.overdue_s(view.limits)
+    if late and row.overdue is Step.COOL:
+        return _back_to_cooling(memory, row.late, view.now_s), None
     if late and row.overdue is not None:
         memory, event = _go(memory, row.overdue, view.now_s)
         failed = row.late if event is E.STEP_FAILED else memory.failed
         return replace(memory, cool_overdue=memory.state is State.COOLDOWN, failed=failed), event
-    if late and row.overdue is Step.COOL:
-        return _back_to_cooling(memory, row.late, view.now_s), None
     return memory, None
 
-
-def _hurries(memory: Memory) -> bool:
-    """Whether the step has a deadline now: COOLDOWN waits for as long as nobody wants it to go on."""
-    return memory.state is not State.COOLDOWN or memory.isolate_wanted
 
 def _back_to_cooling(memory: Memory, failed: str, now_s: float) -> Memory:
     """Give a planned isolation up: the rack stays dark, and FCV-101 opens again to where it was before the ramp."""
@@ -197,6 +193,10 @@ def _back_to_cooling(memory: Memory, failed: str, now_s: float) -> Memory:
     memory, _ = _go(memory, Step.COOL, now_s)
     return replace(memory, isolate_wanted=False, cool_overdue=False, failed=failed, fcv_pct=opened_pct)
 
+
+def _hurries(memory: Memory) -> bool:
+    """Whether the step has a deadline now: COOLDOWN waits for as long as nobody wants it to go on."""
+    return memory.state is not State.COOLDOWN or memory.isolate_wanted
 
 
 def _go(memory: Memory, then: Step | Event, now_s: float) -> tuple[Memory, Event | None]:
