@@ -12,8 +12,8 @@ from valvey.core.admission import accepted, refused
 from valvey.core.alarm_rows import row_of, slug
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
-from valvey.core.judges import shut_votes
 from valvey.core.flow_alarms import conditions as flow_conditions
+from valvey.core.judges import shut_votes
 from valvey.core.judging import Judged
 from valvey.core.memory import Answered, Memory
 from valvey.core.requests import Request
@@ -92,9 +92,8 @@ def conditions(view: View, judged: Judged) -> Iterable[str]:
     elif (judged.judgements["SIF-8"].value or 0.0) >= view.limits.write_alarm_s:
         yield "write-late"
     yield from _plant(view)
-    yield from _people(view)
     yield from flow_conditions(view)
-    yield from virtual_sensors.conditions(memory.sensors)
+    yield from _people(view)
 
 
 def _lost_since(view: View) -> dict[str, float]:

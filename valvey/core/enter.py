@@ -81,8 +81,8 @@ def _stay(memory: Memory, event: Event, now_s: float) -> Memory:
             step_since_s=now_s,
             steady_since_s=None,
             cool_overdue=False,
-        )
             failed=None if wanted else memory.failed,
+        )
     return memory
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.failures import FAILURES
-from valvey.core.lending import remark
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.progress import progress
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
