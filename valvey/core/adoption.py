@@ -8,6 +8,8 @@ from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
 from fieldkit.reading import Quality
 from valvey.core.chart import Event, State, Step
+from valvey.core.leasing import new_boot as without_lease
+from valvey.core.leasing import new_start
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect, Latch, Lock, Memory, Sighting
 from valvey.core.view import View
@@ -184,6 +186,7 @@ def _startup(
         armed=armed,
         state_seq=memory.state_seq + 1,
         now_s=now_s,
+        leasing=new_start(memory.leasing, now_s),
         sightings={},
         steady_since_s=None,
     )
@@ -225,6 +228,7 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         memory,
         boot_id=boot_id,
         bypasses=(),
+        leasing=without_lease(memory.leasing),
         grant=None,
         pending=(),
         evidence_s={},

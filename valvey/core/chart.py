@@ -57,6 +57,8 @@ class Step(StrEnum):
     RESEAT_101 = "reseat_101"
     """XV-101 shuts again: the second half of its stroke."""
     RESEAT_102 = "reseat_102"
+    ASK = "ask"
+    """Unloading has begun, and waits for the coordinator's lease or ten seconds."""
 
 
 class Event(StrEnum):
@@ -221,6 +223,7 @@ OUTPUTS: dict[tuple[State, Step], Demand | None] = {
     (S.OPENING,   Step.PROVE):      _OPEN_KEEP,
     (S.FLOWING,   Step.SERVE):      Demand(True,  True,  True,  False, False, Throttle.KEEP),
     (S.UNLOADING, Step.UNLOAD):     Demand(True,  True,  True,  False, False, Throttle.KEEP),
+    (S.UNLOADING, Step.ASK):        Demand(True,  True,  True,  False, False, Throttle.KEEP),
     (S.COOLDOWN,  Step.COOL):       _OPEN_KEEP,
     (S.COOLDOWN,  Step.RAMP):       _OPEN_KEEP,
     (S.ISOLATING, Step.SUPPLY):     Demand(False, False, True,  False, False, Throttle.SHUT),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from valvey.core import adoption
 from valvey.core.chart import Event, State, Step
+from valvey.core.lending import ISOLATE
 from valvey.core.memory import Effect, Inventory, Memory, Work
 from valvey.core.view import View
 
@@ -41,7 +42,7 @@ def enter(view: View, event: Event, after: State, first: Step) -> Memory:
         unload_overdue=event is E.UNLOAD_OVERDUE,
         cool_overdue=False,
         emergency=_emergency(memory, event),
-        leased=after in _WORK and memory.grant is not None,
+        leased=after in _WORK and memory.grant is not None and memory.leasing.work != ISOLATE,
         work=Work(now_s, full=memory.inventory is Inventory.FULL) if after in _MEASURED else None,
         failed=None if after in _WORK or after is S.FLOWING else memory.failed,
     )

@@ -29,6 +29,8 @@ class FactKind(StrEnum):
     COMMISSIONED = "commissioned"
     EVIDENCE = "leak_evidence"
     SET_POINT = "set_point"
+    LEASE = "lease"
+    UNCOORDINATED = "uncoordinated"
 
 
 @dataclass(frozen=True, slots=True)

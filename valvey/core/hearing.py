@@ -10,6 +10,7 @@ from valvey.core.chart import Event, State
 from valvey.core.facts import Fact
 from valvey.core.judging import Judged
 from valvey.core.memory import Answered, Effect, Memory
+from valvey.core.permissives import GRANTED
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
 from valvey.core.trips import Trip
 from valvey.core.view import View
@@ -24,6 +25,8 @@ class Heard:
     wanted   accepted requests that are still to be acted on, by place, SAFER first
     repeats  place of a request with a repeated id → place of the one whose answer it shares
     closing  somebody asked for less: nothing that opens begins beside it
+    less     the same, or somebody cancelled: nothing waits any longer for its lease
+    waits    a request, and its place, that has no answer yet: it waits for the coordinator's
     """
 
     answers: dict[int, Answered]
@@ -31,10 +34,13 @@ class Heard:
     wanted: tuple[tuple[int, Request], ...]
     repeats: dict[int, int]
     closing: bool = False
+    less: bool = False
+    waits: tuple[int, Request] | None = None
 
 
 NOTHING = Heard({}, frozenset(), (), {})
 _CLOSING = frozenset({"emergency_stop", "dark", "isolate"})
+_LESS = _CLOSING | {"cancel"}
 _TABLE = {name: place for place, name in enumerate(REQUESTS)}
 
 
@@ -52,10 +58,18 @@ def hear(view: View, requests: Sequence[Request]) -> Heard:
             heard.repeats[place] = first[request.id]
             continue
         answer = admit(view, request)
+        if answer.code == GRANTED and not request.waited and request.id not in known:
+            other = view.memory.waiting if heard.waits is None else heard.waits[1]
+            if other is None or other.id == request.id:
+                heard = replace(heard, waits=(place, request))
+                continue
+            reason = f"'{other.name}' of {other.client} waits for the coordinator's answer"
+            answer = refused(request, "busy", reason, "ask again once it is answered, or 'cancel' it")
         heard.answers[place] = answer
         if answer.status != "accepted":
             continue
-        heard = replace(heard, closing=heard.closing or request.name in _CLOSING)
+        closing, less = heard.closing or request.name in _CLOSING, heard.less or request.name in _LESS
+        heard = replace(heard, closing=closing, less=less)
         if answer.reason or (request.id in known and not safer):
             continue
         effect = _demanded(view, request)
@@ -115,7 +129,8 @@ def act(
         else:
             moved = row.event
             memory = _take_along(memory, request, event)
-    heard.answers.update({place: heard.answers[first] for place, first in heard.repeats.items()})
+    repeats = heard.repeats.items()
+    heard.answers.update({place: heard.answers[first] for place, first in repeats if first in heard.answers})
     return memory, None if memory.state is State.STARTUP else moved, facts
 
 

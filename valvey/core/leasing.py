@@ -81,6 +81,7 @@ class Leasing:
     back      a lease or an ask to be given back, not yet sent: (work, its id or None)
     next_s    when the next message is due
     refusal   why the last answer was no, and what would allow it
+    lower     the last epoch of a replaced coordinator that was told
     """
 
     epoch: int = 0
@@ -94,6 +95,7 @@ class Leasing:
     back: tuple[str, str | None] | None = None
     next_s: float = 0.0
     refusal: tuple[str, str] | None = None
+    lower: int | None = None
 
 
 def held(leasing: Leasing, now_s: float) -> bool:
@@ -173,6 +175,14 @@ def hear(leasing: Leasing, answer: Answer, now_s: float) -> tuple[Leasing, Heard
 def new_boot(leasing: Leasing) -> Leasing:
     """Return ``leasing`` in another boot: a lease is a permission and ends; the epoch stands."""
     return Leasing(epoch=leasing.epoch, number=leasing.number)
+
+
+def new_start(leasing: Leasing, now_s: float) -> Leasing:
+    """Return ``leasing`` in another process of the same boot: a lease that is held is presented at once.
+
+    What was asked may have been answered while nobody listened: such an answer is not believed any more.
+    """
+    return replace(leasing, sent=(), next_s=now_s)
 
 
 def _message(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.failures import FAILURES
+from valvey.core.lending import remark
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.progress import progress
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
@@ -33,6 +34,8 @@ def remember(
     known = {answer.id for answer in kept}
     cancelled = False
     for place, request in enumerate(requests):
+        if place not in answers:
+            continue  # it waits for the coordinator
         answer, row = answers[place], REQUESTS.get(request.name)
         fields = {
             "id": request.id, "request": request.name, "client": request.client, "role": request.role, "by": request.by,
@@ -94,11 +97,12 @@ def _on_the_way(view: View, one: Pending) -> tuple[Pending, list[Fact]]:
     now = progress(view, one.request)
     if now is None:
         return one, []
-    told = f"{now.step} {int(now.percent / 10.0)}"
+    said = remark(view) if one.request == "isolate" else ""
+    told = f"{now.step} {int(now.percent / 10.0)} {said}"
     if told == one.told:
         return one, []
     fields = {"id": one.id, "client": one.client, "request": one.request, "state": now.state, "step": now.step}
-    fact = Fact(FactKind.PROGRESS, view.now_s, {**fields, "percent": now.percent, "eta_s": now.eta_s})
+    fact = Fact(FactKind.PROGRESS, view.now_s, {**fields, "percent": now.percent, "eta_s": now.eta_s, "remark": said})
     return replace(one, told=told), [fact]
 
 

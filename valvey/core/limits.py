@@ -99,6 +99,8 @@ class Limits:
     """The configuration's ``armed``."""
     coordinator: bool = False
     """Whether a loop coordinator is configured; opening work then needs its grant."""
+    name: str = ""
+    """The rack's, and its site's: the ids of what it says to the coordinator are made of it."""
     timing: Mapping[str, TripTiming] = field(default_factory=dict)
     """By row key of ``trips.TRIPS``; a row without an entry uses its own times."""
     policy: tuple[PolicyRule, ...] = ()

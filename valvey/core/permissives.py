@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from valvey.core.chart import State
+from valvey.core.lending import SILENT
 from valvey.core.memory import Inventory
 from valvey.core.view import View
 
@@ -75,14 +76,21 @@ def no_power(view: View) -> tuple[str, str] | None:
     return None if view.on("XI-101") is False else ("XI-101 does not prove the permit off", "XI-101 good and off")
 
 
-def granted(view: View) -> tuple[str, str] | None:
-    needs = view.limits.coordinator and view.memory.state is not State.COOLDOWN
-    if needs and view.memory.grant is None:
-        return (
-            "no grant from the loop's coordinator",
-            "a lease from the coordinator; planned opening work waits for it",
-        )
-    return None
+GRANTED = "granted"
+"""Code of the one refusal that waits for an answer first: the coordinator's."""
+
+
+def granted(work: str) -> Permissive:
+    """Return the permissive that ``work`` is under a lease of its own. A rack that still flows opens nothing by ``open``."""
+
+    def granted(view: View) -> tuple[str, str] | None:
+        memory = view.memory
+        held = memory.grant is not None and memory.leasing.work == work
+        if held or not view.limits.coordinator or memory.state is State.COOLDOWN:
+            return None
+        return memory.leasing.refusal or SILENT
+
+    return granted
 
 
 def locked(view: View) -> tuple[str, str] | None:

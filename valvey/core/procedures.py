@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from valvey.core import draining, filling, testing, working
 from valvey.core.chart import Event, State, Step
+from valvey.core.lending import coordinated
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.verdict import D, H, U, k_of_n
@@ -44,7 +45,7 @@ def _unloaded(view: View) -> bool:
 
 
 def _cooled(view: View) -> bool:
-    if not view.memory.isolate_wanted:
+    if not view.memory.isolate_wanted or not coordinated(view):
         return False
     supply, ret, flow = view.number("TT-101"), view.return_c(), view.best("FT-101", "FT-102")
     if supply is None or ret is None or flow is None:
@@ -117,6 +118,7 @@ STEPS: tuple[StepRow, ...] = (
     StepRow(S.OPENING,   Step.SUPPLY,   _supply_open,         Step.PROVE,       overdue_s=lambda x: 2.0 * x.stroke_101_s + 2.0, overdue=E.STEP_FAILED),
     StepRow(S.OPENING,   Step.PROVE,    _flow_proven,         E.FLOW_PROVEN,    hold_s=lambda x: x.prove_hold_s, overdue_s=lambda x: x.prove_overdue_s, overdue=E.STEP_FAILED),
     StepRow(S.UNLOADING, Step.UNLOAD,   _unloaded,            E.UNLOADED,       hold_s=lambda _x: 2.0,           overdue_s=lambda x: x.unload_overdue_s, overdue=E.UNLOAD_OVERDUE),
+    StepRow(S.UNLOADING, Step.ASK,      coordinated,          Step.UNLOAD),
     StepRow(S.COOLDOWN,  Step.COOL,     _cooled,              Step.RAMP,        hold_s=lambda x: x.cool_hold_s,  overdue_s=lambda x: x.cool_overdue_s,   overdue=Step.RAMP),
     StepRow(S.COOLDOWN,  Step.RAMP,     _ramped,              E.COOLED,         overdue_s=lambda x: x.fcv_ramp_s + x.fcv_stroke_s + POWER_PROOF_S, overdue=Step.COOL, late="power_unproven"),
     StepRow(S.ISOLATING, Step.SUPPLY,   _supply_shut,         Step.RETURN),
@@ -148,6 +150,8 @@ def first_step(state: State, default: Step, view: View) -> Step:
         return Step.PROVE  # the valves are open: nothing moves
     if state is S.ISOLATING and not view.coils_on():
         return Step.RETURN  # one valve is shutting already: shut both
+    if state is S.UNLOADING and view.limits.coordinator:
+        return Step.ASK
     if state is S.TESTING and view.memory.state is S.FILLING:
         return Step.SETTLE  # XV-101 is still open
     return default

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from valvey.core import testing
 from valvey.core.chart import State, Step
+from valvey.core.lending import WAIT_S
 from valvey.core.limits import Limits
 from valvey.core.view import View
 from valvey.core.working import marked_s, step_age_s, work_of
@@ -38,6 +39,7 @@ _TEST: tuple[Leg, ...] = (
 #: By request: the steps of its way in their order, and how long each is expected to take, s.
 WAYS: dict[str, tuple[Leg, ...]] = {
     "isolate": (
+        (S.UNLOADING, Step.ASK,      lambda x: WAIT_S if x.coordinator else 0.0),
         (S.UNLOADING, Step.UNLOAD,   lambda _x: 60.0),
         (S.COOLDOWN,  Step.COOL,     lambda x: x.cool_hold_s + 30.0),
         (S.COOLDOWN,  Step.RAMP,     lambda x: x.fcv_ramp_s),

@@ -26,6 +26,7 @@ class Request:
 
     role, client  from the topic, bound by the broker's access list
     expired       True or False by the wall clock; None when no synchronised clock can say
+    waited        it was asked in an earlier scan and has waited for the coordinator since
     """
 
     id: str
@@ -37,6 +38,7 @@ class Request:
     why: str = ""
     expect_seq: int | None = None
     expired: bool | None = False
+    waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +129,10 @@ _ROWS: tuple[RequestRow, ...] = (
     RequestRow("isolate",        K.SAFER,   _EVERYBODY, _ISOLABLE,    "unload, cool down, shut both valves; 'trip' from a trip source shuts at once", args={"trip": _FLAG, "force": _FLAG}, event=Event.ISOLATE, goal=_PROVEN, way=_CLOSING, proof=View.shut_proven),
     RequestRow("lock",           K.SAFER,   _EVERYBODY, _LOCKABLE,    "an administrative lock, owned by a named person", args={"owner": _TEXT}, why=True),
     RequestRow("cancel",         K.SAFER,   _EVERYBODY, _CANCELLABLE, "end the planned work in its defined state", args={"id": Arg((str,), needed=False)}, event=Event.CANCEL),
-    RequestRow("open",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.COOLDOWN}), "return to service: valves, proven flow, permit", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.tested, permissives.drain_shut, permissives.supply_in_band, permissives.granted), event=Event.OPEN, goal=frozenset({S.FLOWING}), way=frozenset({S.OPENING}), proof=_permit_proven_on),
-    RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.storage, permissives.locked, permissives.proven_shut, permissives.drain_metered, permissives.pressure_known, permissives.sump_free, permissives.granted), event=Event.DRAIN, goal=frozenset({S.DRAINED}), way=frozenset({S.DRAINING})),
-    RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.not_full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.throttled, permissives.fill_metered, permissives.pressure_known, permissives.sump_free, permissives.granted), event=Event.FILL, goal=frozenset({S.ISOLATED}), way=frozenset({S.FILLING, S.TESTING}), proof=_tested),
-    RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.pressure_known, permissives.granted), event=Event.TEST, goal=frozenset({S.ISOLATED}), way=frozenset({S.TESTING}), proof=_tested),
+    RequestRow("open",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.COOLDOWN}), "return to service: valves, proven flow, permit", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.tested, permissives.drain_shut, permissives.supply_in_band, permissives.granted("open")), event=Event.OPEN, goal=frozenset({S.FLOWING}), way=frozenset({S.OPENING}), proof=_permit_proven_on),
+    RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.storage, permissives.locked, permissives.proven_shut, permissives.drain_metered, permissives.pressure_known, permissives.sump_free, permissives.granted("drain")), event=Event.DRAIN, goal=frozenset({S.DRAINED}), way=frozenset({S.DRAINING})),
+    RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.not_full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.throttled, permissives.fill_metered, permissives.pressure_known, permissives.sump_free, permissives.granted("fill")), event=Event.FILL, goal=frozenset({S.ISOLATED}), way=frozenset({S.FILLING, S.TESTING}), proof=_tested),
+    RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.pressure_known, permissives.granted("test")), event=Event.TEST, goal=frozenset({S.ISOLATED}), way=frozenset({S.TESTING}), proof=_tested),
     RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.partial_stroke), args={"valve": _TEXT}),
     RequestRow("reset",          K.OPENING, _STAFF,     _ADOPTED,     "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
     RequestRow("unlock",         K.OPENING, _STAFF,     _ALL_STATES,  "remove a lock: its owner, or a supervisor", args={"owner": _TEXT}, why=True),

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fieldkit.reading import Readings
-from valvey.core import adoption, latching, procedures, standing
+from valvey.core import adoption, awaiting, latching, lending, procedures, standing
 from valvey.core.alarms import advance_alarms
 from valvey.core.chart import FIRST_STEP, OPENING_WORK, OUTPUTS, Event, Guard, State, Throttle
 from valvey.core.enter import enter
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_state import Tuning, tuning_for
 from valvey.core.gate import NO_WRITE, Outputs
-from valvey.core.hearing import act, hear
+from valvey.core.hearing import act
 from valvey.core.judges import shut_votes
 from valvey.core.judging import Judged, judge_all
+from valvey.core.leasing import Answer, Ask
 from valvey.core.lifecycle import remember
 from valvey.core.limits import Limits
 from valvey.core.machine import ROWS, advance
@@ -39,29 +40,38 @@ def setup(limits: Limits) -> Setup:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one scan decided. ``judged`` is for people: live verdicts."""
+    """What one scan decided. ``judged`` is for people: live verdicts. ``asks`` are for the loop's coordinator."""
 
     memory: Memory
     outputs: Outputs
     facts: tuple[Fact, ...]
     judged: Judged
+    asks: tuple[Ask, ...] = ()
 
 
-def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: Setup, now_s: float) -> Scan:
+def step(
+    memory: Memory,
+    readings: Readings,
+    requests: Sequence[Request],
+    rack: Setup,
+    now_s: float,
+    answers: Sequence[Answer] = (),
+) -> Scan:
     """Decide one scan.
 
     memory    what the last scan handed over
     readings  the newest reading of every tag, with its own sample time
     requests  those that arrived since the last scan, schema-checked
     now_s     boot-time seconds, never less than ``memory.now_s``
+    answers   the coordinator's that arrived since the last scan
     """
     dt_s = now_s - memory.now_s
     late = memory.armed and dt_s > rack.limits.late_s
     memory, ended = standing.expire_bypasses(memory, now_s)
+    memory, leased = lending.hear(memory, answers, now_s)
     view = View(readings, memory, rack.limits, now_s)
-    heard = hear(view, requests)
-    if heard.asked:
-        view = replace(view, asked=heard.asked)
+    memory, requests, heard, waits = awaiting.attend(view, requests)
+    view = replace(view, memory=memory, asked=heard.asked)
 
     judged = judge_all(view, rack.trips, min(dt_s, rack.limits.late_s))
     memory, facts = latching.note(replace(memory, now_s=now_s, timers=judged.timers), judged, now_s)
@@ -72,7 +82,7 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
         event = latching.most_urgent(replace(view, memory=memory), judged) or (Event.LATE if late else None)
 
     memory, asked_event, told = act(replace(view, memory=memory), judged, rack.trips, heard, event)
-    facts += (*ended, *told)
+    facts += (*ended, *leased, *waits, *told)
     if event is None and asked_event is None and memory.armed:
         memory, event = _own_event(replace(view, memory=memory), judged)
     if event is not None:
@@ -83,11 +93,12 @@ def step(memory: Memory, readings: Readings, requests: Sequence[Request], rack: 
         facts += moved
 
     memory = _settle(replace(view, memory=memory), dt_s)
+    memory, asks, lent = lending.settle(replace(view, memory=memory))
     memory, locked = standing.turn_key(replace(view, memory=memory))
     memory = steer(replace(view, memory=memory), rack.tuning)
     memory, answered = remember(replace(view, memory=memory), requests, heard.answers, view.memory.state)
     memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
-    return Scan(memory, demand(memory, rack.limits), (*facts, *locked, *answered, *alarmed), judged)
+    return Scan(memory, demand(memory, rack.limits), (*facts, *lent, *locked, *answered, *alarmed), judged, asks)
 
 
 def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
@@ -103,7 +114,7 @@ def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
     if memory.state in OPENING_WORK and view.on("ZSC-103") is False:
         return replace(memory, failed="drain_open"), Event.STEP_FAILED
     if memory.leased and memory.grant is None and (Event.LEASE_LOST, memory.state) in ROWS:
-        return memory, Event.LEASE_LOST
+        return replace(memory, failed="lease_lost"), Event.LEASE_LOST
     return procedures.follow(view)
 
 
