@@ -4,6 +4,7 @@ Valves follow their coils at once or after ``stroke_s``; values stay where a tes
 nothing, the field does what it was told.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from fieldkit.reading import Quality, Reading, Reason
@@ -12,6 +13,7 @@ from valvey.core import gate
 from valvey.core.adoption import begin
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
+from valvey.core.leasing import Answer, Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
@@ -61,6 +63,10 @@ class PaperRack:
     writes: dict[str, float] = field(default_factory=dict)
     stopped: dict[str, gate.Admission] = field(default_factory=dict)
     ack_s: float | None = None
+    lender: Callable[[Iterable[Ask], float], list[Answer]] | None = None
+    """The loop's coordinator; without one nobody answers."""
+    answers: list[Answer] = field(default_factory=list)
+    """What it said since the last scan."""
     _at_s: dict[str, float] = field(default_factory=dict)
     _moving: dict[str, tuple[bool, float]] = field(default_factory=dict)
     _ids: int = 0
@@ -109,7 +115,10 @@ class PaperRack:
     def scan(self, *requests: Request, dt_s: float = PERIOD_S) -> Scan:
         """One scan ``dt_s`` after the last."""
         self.now_s = round(self.now_s + dt_s, 6)  # whole milliseconds, so that times can be compared
-        done = step(self.memory, self.readings(), requests, self.rack, self.now_s)
+        answers, self.answers = self.answers, []
+        done = step(self.memory, self.readings(), requests, self.rack, self.now_s, answers)
+        if self.lender is not None:
+            self.answers += self.lender(done.asks, self.now_s)
         self.memory = done.memory
         self.scans.append(done)
         self.facts.extend(done.facts)
@@ -157,16 +166,20 @@ class PaperRack:
     def ask(
         self, name: str, /, *, role: str = "engineer", client: str = "desk", why: str = "a test", **args: object
     ) -> Fact:
-        """Ask for something with the present state_seq, scan once, and return the answer."""
+        """Ask for something with the present state_seq, scan until it is answered (mostly once), and return the answer."""
         self._ids += 1
         safer = REQUESTS[name].kind is Kind.SAFER
         request = Request(
             f"id-{self._ids}", name, role, client, args, "tester", why, None if safer else self.memory.state_seq
         )
         self.scan(request)
-        return next(
-            fact for fact in self.facts[::-1] if fact.kind is FactKind.ANSWER and fact.fields["id"] == request.id
-        )
+        while (answer := self.answer_to(request.id)) is None:
+            self.scan()
+        return answer
+
+    def answer_to(self, request_id: str) -> Fact | None:
+        answers = (fact for fact in self.facts[::-1] if fact.kind is FactKind.ANSWER)
+        return next((fact for fact in answers if fact.fields["id"] == request_id), None)
 
     def told(self, kind: FactKind) -> list[Fact]:
         return [fact for fact in self.facts if fact.kind is kind]
@@ -222,7 +235,7 @@ _SETTLED: dict[State, PaperRack] = {}
 def _copy(rack: PaperRack) -> PaperRack:
     return replace(
         rack, values=dict(rack.values), stale=set(), qualities={}, scans=[], facts=[], writes=dict(rack.writes), stopped={},
-        _at_s={}, _moving=dict(rack._moving),
+        answers=[], _at_s={}, _moving=dict(rack._moving),
     )  # fmt: skip
 
 

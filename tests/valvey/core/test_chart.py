@@ -94,6 +94,7 @@ OUTPUTS_BY_HAND = """
     OPENING    prove       0 1 1 0 0 keep
     FLOWING    serve       1 1 1 0 0 keep
     UNLOADING  unload      1 1 1 0 0 keep
+    UNLOADING  ask         1 1 1 0 0 keep
     COOLDOWN   cool        0 1 1 0 0 keep
     COOLDOWN   ramp        0 1 1 0 0 keep
     ISOLATING  supply      0 0 1 0 0 shut

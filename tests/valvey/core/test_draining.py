@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.lender import Lender
 from tests.plant import PaperRack, isolated
 from tests.valvey.core.bench import alarms, last, repair, spoil, transitions
 from tests.valvey.core.works_bench import failed, place, record, run, takes_s, working
@@ -78,15 +79,18 @@ def test_a_drain_needs_a_lock_and_under_a_coordinator_its_grant() -> None:
     assert isolated().ask("drain").fields["code"] == "locked"
     rack = locked(coordinator=True)
     assert rack.ask("drain").fields["code"] == "granted"
-    rack.memory = replace(rack.memory, grant="lease-1")
+    rack.lender = lender = Lender()
     assert rack.ask("drain").fields["status"] == "accepted"
     assert rack.memory.leased
     rack.run(1.0)
     assert rack.state is S.DRAINING
-    rack.memory = replace(rack.memory, grant=None)
-    rack.scan()
-    assert transitions(rack)[-1] == ("lease_lost", "DRAINING", "ISOLATING")
-    assert (rack.memory.leased, rack.memory.work) == (False, None)
+    lender.forget()
+    rack.run(10.0)
+    assert transitions(rack)[-2:] == [
+        ("lease_lost", "DRAINING", "ISOLATING"),
+        ("proven_shut", "ISOLATING", "ISOLATED"),
+    ]
+    assert (rack.memory.leased, rack.memory.work, rack.memory.failed) == (False, None, "lease_lost")
 
 
 def test_a_drain_without_a_grant_where_none_is_needed_loses_none() -> None:

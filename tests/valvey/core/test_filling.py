@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.lender import Lender
 from tests.plant import PaperRack, isolated
 from tests.valvey.core.bench import alarms, last, spoil, transitions
 from tests.valvey.core.works_bench import failed, place, record, run, takes_s, working
@@ -95,10 +96,10 @@ def test_a_fill_needs_a_rack_that_is_not_full_no_lock_no_latch_and_the_grant() -
     assert rack.ask("fill").fields["code"] == "no_lock"
     rack = empty(coordinator=True)
     assert rack.ask("fill").fields["code"] == "granted"
-    rack.memory = replace(rack.memory, grant="lease-1")
+    rack.lender = lender = Lender()
     assert rack.ask("fill").fields["status"] == "accepted"
-    rack.memory = replace(rack.memory, grant=None)
-    rack.scan()
+    lender.forget()
+    rack.run(10.0)
     assert transitions(rack)[-1] == ("lease_lost", "FILLING", "ISOLATING")
 
 

@@ -10,6 +10,7 @@ from fieldkit.units import Unit
 from tests.attack.bench import Node, rack, standing, view_of
 from valvey.core import permissives
 from valvey.core.chart import State
+from valvey.core.leasing import Leasing
 from valvey.core.memory import Effect, Inventory, Latch, Lock
 from valvey.core.permissives import Permissive
 from valvey.core.requests import REQUESTS
@@ -46,7 +47,7 @@ def with_faults(*faults: str) -> Node:
         permissives.supply_in_band,
         permissives.drain_shut,
         permissives.no_power,
-        permissives.granted,
+        permissives.granted("open"),
         permissives.proven_shut,
         permissives.drain_metered,
         permissives.fill_metered,
@@ -129,12 +130,16 @@ def test_a_broken_store_forbids_planned_work() -> None:
 
 
 def test_a_grant_is_needed_where_there_is_a_coordinator_but_not_to_go_on_from_the_cooling() -> None:
-    forbids = asked(permissives.granted, shut(), coordinator=True)
-    assert forbids is not None
-    assert forbids[0] == "no grant from the loop's coordinator"
-    assert asked(permissives.granted, shut(grant="lease-1"), coordinator=True) is None
-    assert asked(permissives.granted, standing(State.COOLDOWN), coordinator=True) is None
-    assert asked(permissives.granted, shut(), coordinator=False) is None
+    granted, refusal = permissives.granted("open"), ("r04 is being filled", "wait for r04")
+    silent = ("the loop's coordinator does not answer", "a running coordinator ('valvey loop') of this rack's loop")
+    assert asked(granted, shut(), coordinator=True) == silent
+    assert asked(granted, shut(leasing=Leasing(work="open", refusal=refusal)), coordinator=True) == refusal
+    ours, other = Leasing(work="open", grant_id="a"), Leasing(work="drain", grant_id="a")
+    assert asked(granted, shut(leasing=ours, grant="a"), coordinator=True) is None
+    assert asked(granted, shut(leasing=other, grant="a"), coordinator=True) == silent
+    assert asked(granted, shut(leasing=ours), coordinator=True) == silent  # it has run out
+    assert asked(granted, standing(State.COOLDOWN), coordinator=True) is None
+    assert asked(granted, shut(), coordinator=False) is None
 
 
 def test_a_partial_stroke_is_refused_with_what_to_do_instead() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.lender import Lender
 from tests.plant import PaperRack, isolated
 from tests.valvey.core.bench import last, repair, rows, spoil, transitions
 from tests.valvey.core.works_bench import failed, place, record, run, takes_s, working
@@ -91,10 +92,10 @@ def test_a_test_needs_a_full_rack_and_under_a_coordinator_its_grant() -> None:
     assert rack.ask("test").fields["code"] == "full"
     rack = untested(coordinator=True)
     assert rack.ask("test").fields["code"] == "granted"
-    rack.memory = replace(rack.memory, grant="lease-1")
+    rack.lender = lender = Lender()
     assert rack.ask("test").fields["status"] == "accepted"
-    rack.memory = replace(rack.memory, grant=None)
-    rack.scan()
+    lender.forget()
+    rack.run(10.0)
     assert transitions(rack)[-1] == ("lease_lost", "TESTING", "ISOLATING")
 
 
