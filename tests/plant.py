@@ -14,6 +14,7 @@ from valvey.core.adoption import begin
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.leasing import Answer, Ask
+from valvey.core.flow_state import Control, Demand, Learned, Mode, Steering
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
@@ -204,6 +205,10 @@ def limits(**changes: object) -> Limits:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
+#: Somebody has put FCV-101 at 60 %: on paper the flow does not follow the valve, so nothing else keeps it anywhere.
+AT_60_PCT = Steering(Control(Mode.POSITION, 60.0, 60.0, Demand(198.0, 198.0), Learned(12.5)))
+
+
 def commissioned(state: State = State.FLOWING) -> Memory:
     """What a commissioned rack remembers."""
     return Memory(
@@ -214,6 +219,7 @@ def commissioned(state: State = State.FLOWING) -> Memory:
         inventory=Inventory.FULL,
         tested=True,
         fcv_pct=60.0,
+        steering=AT_60_PCT,
         now_s=990.0,
     )
 

@@ -10,7 +10,7 @@ from valvey.core.flow_setpoint import ask, bounds
 from valvey.core.flow_state import Mode, tuning_for
 from valvey.core.memory import Answered, Memory
 from valvey.core.requests import SET_POINTS, Request
-from valvey.core.steering import flow_lpm
+from valvey.core.steering import flow_lpm, seen_by, take_over
 from valvey.core.view import View
 
 MODES = {"fcv_pct": Mode.POSITION, "flow_lpm": Mode.FLOW, "delta_k": Mode.DELTA_T, "power_kw": Mode.POWER_LIMITED}
@@ -42,26 +42,26 @@ _NEEDS: dict[str, Callable[[View], str | None]] = {
 
 def set_point(view: View, request: Request) -> tuple[Memory, Answered, tuple[Fact, ...]]:
     """Take over another set-point; the flow goes there on a ramp, from where it is."""
-    memory, steering = view.memory, view.memory.steering
+    memory, tuning = view.memory, tuning_for(view.limits)
     given = [name for name in SET_POINTS if request.args.get(name) is not None]
     auto = bool(request.args.get("auto"))
     if len(given) + auto != 1:
         told = f"{', '.join(given)}{' and auto' if auto else ''}" if given else "no set-point"
         return memory, refused(request, "args", f"{told} given", f"one of {', '.join(SET_POINTS)}, or auto: true"), ()
-    if steering is None or not steering.active:
-        reason = "the flow control has not taken FCV-101 over yet"
-        return memory, refused(request, "not_yet", reason, "ask again in a second"), ()
-    tuning, mode, value = tuning_for(view.limits), Mode.DELTA_T, None
+    mode, value = Mode.DELTA_T, None
     if given:
         name = given[0]
         mode, value = MODES[name], float(request.args[name])
         low, high = bounds(mode, tuning)
         if not low <= value <= high:
             reason = f"{name} is {value:g} {UNITS[name]}"
-            return memory, refused(request, "range", reason, f"{low:.4g} to {high:.4g} {UNITS[name]}"), ()
+            return memory, refused(request, "args", reason, f"{low:.4g} to {high:.4g} {UNITS[name]}"), ()
         lost = _NEEDS[name](view)
         if lost is not None:
             return memory, refused(request, "reading", f"{lost} cannot be believed", f"a good reading of {lost}"), ()
+    steering = memory.steering
+    if steering is None or not steering.active:
+        steering = take_over(view, steering, seen_by(view), tuning)
     control = ask(calm(steering.control), mode, value, tuning)  # whoever asks has looked at a valve that is held
     fields = {
         "mode": mode, **({given[0]: value} if given else {"auto": True}), "by": request.by, "client": request.client,

@@ -11,6 +11,7 @@ from valvey.core.acts import LOCKS_MAX
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.memory import Bypass, Effect, Inventory, Latch, Lock
+from valvey.core.flow_state import Mode
 from valvey.core.policy import DEFAULT_POLICY, Action, PolicyRule
 from valvey.core.requests import Request
 from valvey.core.step import Setup, setup
@@ -345,7 +346,9 @@ def test_a_set_point_moves_the_valve_and_nothing_else() -> None:
     start = standing(State.FLOWING)
     start = replace(start, field=replace(start.field, coils={**start.field.coils, "XS-101": True}))
     node, passage = scan(RACK, start, (request(start, "set_point", fcv_pct=42),), 0.05)
-    assert passage.writes["FCV-101"] == pytest.approx(42.0)
+    assert passage.writes["FCV-101"] == pytest.approx(60.0)  # it goes there on a ramp
+    assert node.memory.steering is not None
+    assert (node.memory.steering.control.mode, node.memory.steering.control.asked) == (Mode.POSITION, 42.0)
     assert (node.memory.state, node.memory.state_seq) == (State.FLOWING, 10)
     assert [fact.fields["fcv_pct"] for fact in passage.facts(FactKind.SET_POINT)] == [42.0]
 

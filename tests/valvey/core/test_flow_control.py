@@ -337,5 +337,19 @@ def test_every_number_of_the_law_is_the_designs() -> None:
 
 
 def test_a_racks_limits_make_its_tuning() -> None:
-    limits = Limits(flow_nominal_lpm=300.0, kv_rack=17.0, fcv_stroke_s=120.0, fcv_low_pct=12.0)
-    assert tuning_for(limits) == Tuning(flow_nominal_lpm=300.0, kv_rest_m3_h=17.0, stroke_s=120.0, least_pct=12.0)
+    limits = Limits(
+        flow_nominal_lpm=300.0, kv_rack=17.0, kv_branch=16.0, fcv_kvs=50.0, fcv_rangeability=30.0, fcv_stroke_s=120.0,
+        fcv_low_pct=12.0, flow_tau_s=1.5, flow_dead_s=0.5,
+    )  # fmt: skip
+    assert tuning_for(limits) == Tuning(
+        flow_nominal_lpm=300.0, kvs_m3_h=50.0, rangeability=30.0, kv_rest_m3_h=16.0, stroke_s=120.0, least_pct=12.0,
+        meter_lag_s=1.5, meter_dead_s=0.5,
+    )  # fmt: skip
+
+
+def test_a_ceiling_stands_above_half_of_nominal_and_below_the_racks_own_need() -> None:
+    assert (Tuning(ceiling_lpm=150.0).low_lpm, Tuning(ceiling_lpm=150.0).high_lpm) == (99.0, 150.0)
+    assert (Tuning(ceiling_lpm=80.0).low_lpm, Tuning(ceiling_lpm=80.0).high_lpm) == (80.0, 80.0)
+    own = Tuning(ceiling_lpm=80.0, minimum_lpm=110.0)
+    assert (own.low_lpm, own.high_lpm) == (110.0, 110.0)
+    assert (Tuning(ceiling_lpm=400.0).low_lpm, Tuning(ceiling_lpm=400.0).high_lpm) == (99.0, 247.5)

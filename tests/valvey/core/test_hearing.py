@@ -110,7 +110,9 @@ def test_two_requests_with_the_same_sequence_number_do_not_both_open() -> None:
 def test_opening_requests_that_change_no_sequence_number_go_side_by_side() -> None:
     node, answers = ask(standing(State.FLOWING), "set_point", "bypass")
     assert codes(answers) == ["ok", "ok"]
-    assert (node.memory.fcv_pct, [one.name for one in node.memory.bypasses]) == (55.0, ["SIF-5"])
+    steering = node.memory.steering
+    assert steering is not None
+    assert (steering.control.asked, [one.name for one in node.memory.bypasses]) == (55.0, ["SIF-5"])
 
 
 def test_the_chart_moves_once_for_two_requests_that_would_both_move_it() -> None:

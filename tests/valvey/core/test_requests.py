@@ -248,4 +248,4 @@ def test_an_argument_of_the_wrong_kind_is_told_the_right_one() -> None:
     _after, answer = one(node, plain(node, "set_point", args={"fcv_pct": "wide open"}))
     assert answer["allow"] == "'fcv_pct' is a int or float"
     _after, answer = one(node, plain(node, "set_point", args={"fcv_pct": 5.0}))
-    assert answer["allow"] == "10 to 100"
+    assert answer["allow"] == "10 to 100 %"
