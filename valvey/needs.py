@@ -54,7 +54,7 @@ _LOAD = ("JT-101", "ET-101", "TT-101", *_RETURNS)
 
 # fmt: off
 NEEDS: tuple[Need, ...] = (
-    Need("SIF-1",       ("LDT-101", "LDT-102"),                     maybe=("LDT-103", *_FLOWS)),
+    Need("SIF-1",       ("LDT-101", "LDT-102"),                     maybe=("LDT-103", *_FLOWS, "TT-101", *_RETURNS)),
     Need("SIF-2",       ("PT-101",),                                ("ZSC-101",)),
     Need("SIF-3",       _RETURNS,                                   (*_FLOWS, "XI-101")),
     Need("SIF-4",       (*_FLOWS, "PT-101", "PT-102"),              (*_LOAD, "XI-101")),
@@ -64,7 +64,7 @@ NEEDS: tuple[Need, ...] = (
     Need("SIF-8",       ()),
     Need("SIF-9",       ("ZSC-101", "ZSC-102", *_FLOWS),            ("PT-101",), maybe=("PT-201", "PT-202")),
     Need("SIF-10",      ()),
-    Need("SIF-11",      _FLOWS,                                     ("LDT-101", "LDT-102"), maybe=("LDT-103",)),
+    Need("SIF-11",      _FLOWS,                                     ("ZSO-101", "ZSO-102", "LDT-101", "LDT-102", "PT-101", "PT-102", "TT-101", *_RETURNS), maybe=("LDT-103",)),
     Need("SIF-12",      ("ZSO-101", "ZSO-102"),                     ("ZSC-101", "ZSC-102", *_FLOWS, *_LOAD)),
     Need("SIF-13",      ("XI-101", "ET-101"),                       ("EV-101",)),
     Need("OPEN_LOST/coil",  ("XY-101", "XY-102")),

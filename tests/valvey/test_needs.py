@@ -11,6 +11,7 @@ from valvey.core.memory import Memory
 from valvey.core.policy import DEFAULT_POLICY
 from valvey.core.trips import Trip, rows_for
 from valvey.core.view import View
+from valvey.core.virtual_sensors import Motion, VirtualSensors
 from valvey.needs import FAST, LAGGING, NEEDS, OUTPUT_TAGS, READ_BACK, Need, needed
 
 NOW_S = 100.0
@@ -31,19 +32,26 @@ class Noted(dict[str, Reading]):
 
 
 def _worlds() -> Iterator[dict[str, float]]:
-    """Readings in which every branch of some judge is taken: all off, all on, all high; each with and without load."""
+    """Readings in which every branch of some judge is taken: all off, all on, all high; each with load, and with a leak."""
     for contact in (0.0, 1.0):
         for number in (0.0, 1000.0):
             world = {row.tag: contact if row.range == (0.0, 1.0) else number for row in TAGS}
             yield world
             yield world | {"JT-101": 100.0, "XI-101": 1.0}
+            yield world | {"FT-102": 0.0}
 
 
 def _read_by(row: Trip) -> set[str]:
     seen: set[str] = set()
     for world in _worlds():
         for state in row.armed:
-            memory = Memory(state=state, shut_since_s=0.0, permit_off_since_s=0.0, header_ref_kpa=(0.0, 0.0))
+            memory = Memory(
+                state=state,
+                shut_since_s=0.0,
+                permit_off_since_s=0.0,
+                header_ref_kpa=(0.0, 0.0),
+                sensors=VirtualSensors(motion=Motion(steady=True)),
+            )
             readings = Noted({t: Reading(t, v, BY_TAG[t].unit, Quality.GOOD, NOW_S) for t, v in world.items()})
             row.judge(View(readings, memory, LIMITS, NOW_S))
             seen |= readings.seen

@@ -14,6 +14,7 @@ from valvey.core.requests import Request
 from valvey.core.trips import NEVER_BYPASSED, Trip
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
+from valvey.core.virtual_sensors import relearn
 
 Outcome = tuple[Memory, Answered, tuple[Fact, ...]]
 #: Names that only say that the past is not known; nothing in the field has to be clear for them.
@@ -136,7 +137,14 @@ def _disarm(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Requ
 
 
 def _commission(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
-    done = replace(view.memory, inventory=Inventory.FULL, tested=True, state_seq=view.memory.state_seq + 1)
+    memory = view.memory
+    done = replace(
+        memory,
+        inventory=Inventory.FULL,
+        tested=True,
+        state_seq=memory.state_seq + 1,
+        sensors=relearn(memory.sensors),  # by hand a meter may have been changed, or the rack cleaned
+    )
     return done, accepted(request), (_fact(FactKind.COMMISSIONED, view, request),)
 
 

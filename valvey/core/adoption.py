@@ -13,6 +13,7 @@ from valvey.core.leasing import new_start
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect, Latch, Lock, Memory, Sighting
 from valvey.core.view import View
+from valvey.core.virtual_sensors import carried
 
 #: Tags of which adoption needs two good samples, and the flow meters of which it needs one.
 NEEDED = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "XY-101", "XY-102", "XSY-101", "XI-101")
@@ -243,6 +244,8 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         latches=tuple(replace(latch, at_s=now_s, sample_s=now_s) for latch in memory.latches),
         alarms={name: _carried(state, now_s - memory.now_s, now_s) for name, state in memory.alarms.items()},
         alarms_s=0.0,
+        sensors=carried(memory.sensors),
+        sensors_s=now_s - OVER_S,
         lost_s={},
     )
 

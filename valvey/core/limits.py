@@ -33,7 +33,7 @@ class Limits:
     fcv_kvs: float = 30.4
     """FCV-101, equal-percentage."""
     fcv_rangeability: float = 50.0
-    flow_dead_s: float = 1.0
+    flow_dead_s: float = 0.5
     """Dead time of FT-101, beside its lag."""
     supply_hh_kpa: float = 540.0
     """PT-101 high-high: the relief valve PSV-101 less 10 %."""
@@ -104,6 +104,8 @@ class Limits:
     timing: Mapping[str, TripTiming] = field(default_factory=dict)
     """By row key of ``trips.TRIPS``; a row without an entry uses its own times."""
     policy: tuple[PolicyRule, ...] = ()
+    shadows: frozenset[str] = frozenset()
+    """Rows of the trip table that this site has judge and tell only; none but SIF-11 may be."""
     trip_sources: frozenset[str] = frozenset({"coordinator"})
     """Roles whose ``dark`` and ``isolate`` with ``trip: true`` act as a trip (SIF-10)."""
     max_age_s: Mapping[str, float] = field(default_factory=dict)

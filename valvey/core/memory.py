@@ -13,6 +13,7 @@ from valvey.core.chart import State, Step
 from valvey.core.flow_state import Steering
 from valvey.core.leasing import Leasing
 from valvey.core.verdict import Timer
+from valvey.core.virtual_sensors import VirtualSensors
 
 FORMAT = 2
 
@@ -196,9 +197,9 @@ class Memory:
     """UNLOADING goes on although the power is not known: somebody said so."""
     fcv_pct: float = 0.0
     """The position that Throttle.KEEP asks of FCV-101."""
-    fcv_from_pct: float = 0.0
     steering: Steering | None = None
     """The flow control, once the rack has been in service; it has FCV-101 while the permit is on."""
+    fcv_from_pct: float = 0.0
     """Where the ramp of COOLDOWN began."""
     shut_since_s: float | None = None
     """Since when XV-101 and XV-102 have both been demanded shut."""
@@ -236,6 +237,10 @@ class Memory:
     """What ended the last planned work, by its name in ``failures.FAILURES``; None once new work begins."""
     would_trip: tuple[str, ...] = ()
     """Rows that would have tripped, but only tell: shadow rows, and every row of a disarmed rack."""
+    sensors: VirtualSensors = field(default_factory=VirtualSensors)
+    """What the virtual sensors have learned and suspect."""
+    sensors_s: float = 0.0
+    """When they looked last."""
     lost_s: Mapping[str, float] = field(default_factory=dict)
     """Since when each tag that cannot be believed is lost."""
     alarms_s: float = 0.0

@@ -31,12 +31,23 @@ def vote(state: Returns, values: tuple[float | None, float | None, float | None]
     At most one is dropped: of the two that are left the hotter is taken, and no third opinion says which is wrong.
     """
     state = _vote(state, values, dt_s)
-    left = [value for i, value in enumerate(values) if value is not None and i != state.dropped]
-    if not left:  # rather the dropped one than none
-        left = [value for value in values if value is not None]
+    left = _left(values, state.dropped)
     apart_s = state.apart_s + dt_s if len(left) == 2 and abs(left[0] - left[1]) > OFF_K else 0.0
-    value_c = None if not left else sorted(left)[1] if len(left) == 3 else max(left)
-    return replace(state, apart_s=min(apart_s, OFF_S), apart=apart_s >= OFF_S, value_c=value_c)
+    return replace(state, apart_s=min(apart_s, OFF_S), apart=apart_s >= OFF_S, value_c=_one(left))
+
+
+def voted(values: tuple[float | None, float | None, float | None], dropped: int | None) -> float | None:
+    """What to go by, with one of the three dropped: the median of three, the hotter of two, the one that is left."""
+    return _one(_left(values, dropped))
+
+
+def _left(values: tuple[float | None, float | None, float | None], dropped: int | None) -> list[float]:
+    left = [value for i, value in enumerate(values) if value is not None and i != dropped]
+    return left or [value for value in values if value is not None]  # rather the dropped one than none
+
+
+def _one(left: list[float]) -> float | None:
+    return None if not left else sorted(left)[1] if len(left) == 3 else max(left)
 
 
 def _vote(state: Returns, values: tuple[float | None, float | None, float | None], dt_s: float) -> Returns:

@@ -1,14 +1,20 @@
 """The virtual sensors' eyes: one scan's view as they see it, and SIF-11, which asks for two symptoms."""
 
-from valvey.core.chart import State
-from valvey.core.coolant import density_kg_m3, dew_point_c
-from valvey.core.judges import DETECTORS, IMBALANCE_FRACTION, IMBALANCE_LPM
-from valvey.core.memory import Inventory
+from dataclasses import replace
+
+from valvey.core.chart import OUTPUTS, State, Throttle
+from valvey.core.coolant import dew_point_c
+from valvey.core.judges import DETECTORS, imbalance_lpm, voting
+from valvey.core.memory import Inventory, Memory
 from valvey.core.plausible import RETURNS
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U
 from valvey.core.view import View
-from valvey.core.virtual_sensors import Seen, VirtualSensors, movers
+from valvey.core.virtual_sensors import Seen, movers, observe
 
+PERIOD_S = 0.2
+"""They look so often: five looks make one second of the mass balance, and a scan in between costs nothing."""
+EPSILON_S = 0.002
+LONGEST_S = 2.0
 DEW_FLOOR_C = 18.0
 """Stands for the dew point where no room sensor can be believed: 27 °C at 58 %, the damp end of the usual hall."""
 AGREES_FRACTION = 0.25
@@ -38,50 +44,53 @@ def seen(view: View) -> Seen:
         position_pct=number("ZT-101"),
         level_pct=number("LT-201"),
         dew_c=DEW_FLOOR_C if air_c is None or humidity_pct is None else dew_point_c(air_c, humidity_pct),
-        values={tag: number(tag) for tag in sorted(tags)},
+        values={tag: number(tag) for tag in sorted(tags)} | {"FCV-101": _throttle_pct(view.memory)},
     )
 
 
-def imbalance_lpm(view: View, sensors: VirtualSensors) -> float | None:
-    """Supply flow less return flow, both as volume at the supply's temperature; None when either meter cannot be believed.
+def _throttle_pct(memory: Memory) -> float | None:
+    """The position that FCV-101 is asked for; None where another step than KEEP says so."""
+    row = OUTPUTS[memory.state, memory.step]
+    return memory.fcv_pct if row is not None and row.fcv_101 is Throttle.KEEP else None
 
-    A temperature that cannot be believed costs the correction, at most 0.6 % at a rise of 12 K, not the judgement.
+
+def look(view: View) -> Memory:
+    """Return the memory after the virtual sensors' next look, when that is due.
+
+    After a gap (a restart, a late scan) little time is counted: what was not seen proves nothing.
     """
-    supply, ret = view.number("FT-101"), view.number("FT-102")
-    if supply is None or ret is None:
-        return None
-    supply_c, return_c = view.number("TT-101"), sensors.returns.value_c
-    if supply_c is None or return_c is None:
-        return supply - ret
-    return supply - ret * density_kg_m3(return_c) / density_kg_m3(supply_c)
+    memory, dt_s = view.memory, view.now_s - view.memory.sensors_s
+    if dt_s < PERIOD_S - EPSILON_S:
+        return memory
+    return replace(memory, sensors=observe(memory.sensors, seen(view), min(dt_s, LONGEST_S)), sensors_s=view.now_s)
 
 
-def symptoms(view: View, sensors: VirtualSensors) -> tuple[str, ...]:
+def symptoms(view: View) -> tuple[str, ...]:
     """What else says that liquid is leaving the rack: names for people, none when nothing does."""
-    bypassed = {bypass.name for bypass in view.memory.bypasses}
-    found = [tag for tag in DETECTORS if tag not in bypassed and view.on(tag) is True]
-    if _dp_agrees(view, sensors):
+    motion = view.memory.sensors.motion
+    found = [tag for tag in voting(view, DETECTORS) if view.on(tag) is True]
+    if _dp_agrees(view):
         found.append("dP-flow")
-    if sensors.motion.kpa_falling:
+    if motion.kpa_falling:
         found.append("PT-102")
-    if sensors.motion.level_falling:
+    if motion.level_falling:
         found.append("LT-201")
     return tuple(found)
 
 
-def _dp_agrees(view: View, sensors: VirtualSensors) -> bool:
+def _dp_agrees(view: View) -> bool:
     """Whether the flow by dP lies clearly between the two meters: a leak half-way; a single wrong meter leaves it at the other."""
     supply, ret = view.number("FT-101"), view.number("FT-102")
     supply_kpa, return_kpa = view.number("PT-101"), view.number("PT-102")
     if supply is None or ret is None or supply_kpa is None or return_kpa is None:
         return False
-    learned = sensors.resistance.flow_lpm(supply_kpa - return_kpa)
+    learned = view.memory.sensors.resistance.flow_lpm(supply_kpa - return_kpa)
     flow = view.dp_flow_lpm() if learned is None else learned
     edge = AGREES_FRACTION * (supply - ret)
     return flow is not None and ret + edge <= flow <= supply - edge
 
 
-def gross_imbalance(view: View, sensors: VirtualSensors) -> Judgement:
+def gross_imbalance(view: View) -> Judgement:
     """SIF-11: far more goes in than comes out, and a second symptom says the same.
 
     Armed with both valves proven open; while a valve slews or the flow changes it is UNKNOWN without being blind: a hold
@@ -89,12 +98,10 @@ def gross_imbalance(view: View, sensors: VirtualSensors) -> Judgement:
     """
     if not view.open_proven():
         return NOT_ARMED
-    apart = imbalance_lpm(view, sensors)
-    supply = view.number("FT-101")
-    if apart is None or supply is None:
+    apart, limit = imbalance_lpm(view)
+    if apart is None:
         return Judgement(U, "FT-101", None, None, view.at_s("FT-101"), blind=True)
-    limit = max(IMBALANCE_LPM, IMBALANCE_FRACTION * supply)
     verdict = H
     if apart > limit:
-        verdict = U if not sensors.motion.steady else D if symptoms(view, sensors) else H
+        verdict = U if not view.memory.sensors.motion.steady else D if symptoms(view) else H
     return Judgement(verdict, "FT-101", apart, limit, view.at_s("FT-101"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fieldkit.reading import Readings
-from valvey.core import adoption, awaiting, latching, lending, procedures, standing
+from valvey.core import adoption, awaiting, latching, lending, procedures, sensing, standing
 from valvey.core.alarms import advance_alarms
 from valvey.core.chart import FIRST_STEP, OPENING_WORK, OUTPUTS, Event, Guard, State, Throttle
 from valvey.core.enter import enter
@@ -69,6 +69,7 @@ def step(
     late = memory.armed and dt_s > rack.limits.late_s
     memory, ended = standing.expire_bypasses(memory, now_s)
     memory, leased = lending.hear(memory, answers, now_s)
+    memory = sensing.look(View(readings, memory, rack.limits, now_s))
     view = View(readings, memory, rack.limits, now_s)
     memory, requests, heard, waits = awaiting.attend(view, requests)
     view = replace(view, memory=memory, asked=heard.asked)
@@ -93,9 +94,9 @@ def step(
         facts += moved
 
     memory = _settle(replace(view, memory=memory), dt_s)
+    memory = steer(replace(view, memory=memory), rack.tuning)
     memory, asks, lent = lending.settle(replace(view, memory=memory))
     memory, locked = standing.turn_key(replace(view, memory=memory))
-    memory = steer(replace(view, memory=memory), rack.tuning)
     memory, answered = remember(replace(view, memory=memory), requests, heard.answers, view.memory.state)
     memory, alarmed = advance_alarms(replace(view, memory=memory), judged)
     return Scan(memory, demand(memory, rack.limits), (*facts, *lent, *locked, *answered, *alarmed), judged, asks)

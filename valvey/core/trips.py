@@ -4,9 +4,9 @@ Rows are typed Python because a mistake here can hurt any site. A site tunes tim
 bounds of its configuration; it cannot rewire what trips what.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from valvey.core import judges
+from valvey.core import judges, sensing
 from valvey.core.chart import DEMANDED_OPEN, PERMIT_ON, PROVEN_SHUT_STATES, Event, State
 from valvey.core.judges import Judge
 from valvey.core.limits import Limits
@@ -21,6 +21,7 @@ ASKABLE = ALWAYS - {S.ISOLATED, S.DRAINING, S.DRAINED, S.ESD}
 SHUT_STATES = frozenset({S.ISOLATING, S.ISOLATED, S.DRAINING, S.DRAINED, S.TESTING, S.ESD})
 PERMIT_OFF_STATES = RUNNING - PERMIT_ON
 STATIC_STATES = DEMANDED_OPEN - {S.FILLING} | {S.STARTUP}
+FLOW_STATES = frozenset({S.OPENING, S.FLOWING, S.UNLOADING, S.COOLDOWN})
 OPEN_STATES = frozenset({S.FLOWING, S.UNLOADING, S.COOLDOWN})
 
 #: SIFs that no bypass may name. SIF-10 is one of them because an accepted ``dark`` must act; a source that asks
@@ -77,7 +78,7 @@ TRIPS: tuple[Trip, ...] = (
     Trip("SIF-9",       "SIF-9",  "not proven shut",                "2oo3",               SHUT_STATES,       judges.not_proven_shut,                                             0.0,  Effect.NONE,    30.0),
     Trip("SIF-10/dark", "SIF-10", "outside demand: dark",           "1oo1",               ASKABLE,           judges.asked(Effect.DARK),                                          0.0,  Effect.DARK),
     Trip("SIF-10/isolate", "SIF-10", "outside demand: isolate",     "1oo1",               ASKABLE,           judges.asked(Effect.ISOLATE),                                       0.0,  Effect.ISOLATE),
-    Trip("SIF-11",      "SIF-11", "gross imbalance",                "2 symptoms",         PERMIT_ON,         judges.gross_imbalance,                                             2.0,  Effect.ISOLATE, 30.0,   shadow=True),
+    Trip("SIF-11",      "SIF-11", "gross imbalance",                "2 symptoms",         FLOW_STATES,       sensing.gross_imbalance,                                            2.0,  Effect.ISOLATE, 30.0),
     Trip("SIF-12",      "SIF-12", "valve left its open limit",      "1oo1",               PERMIT_ON,         judges.left_open_limit,                                             0.3,  Effect.DARK,    5.0),
     Trip("SIF-13",      "SIF-13", "power not proven off",           "1oo2",               PERMIT_OFF_STATES, judges.power_not_off,                                               1.0,  Effect.NONE,    5.0),
     Trip("OPEN_LOST/coil",  "OPEN_LOST",   "an isolation valve's coil is off",  "1oo1",  OPEN_STATES,       judges.coil_off,                                                    0.0,  Effect.ISOLATE, event=Event.OPEN_LOST),
@@ -98,7 +99,7 @@ _EFFECT_OF = {
 
 
 def rows_for(limits: Limits) -> tuple[Trip, ...]:
-    """Return the table of one rack: a row of SIF-1 for each rule of its leak policy, then TRIPS."""
+    """Return the table of one rack: a row of SIF-1 for each rule of its leak policy, then TRIPS with the site's shadows."""
     leak_rows = tuple(
         Trip(
             key=f"SIF-1/{rule.name}",
@@ -114,4 +115,5 @@ def rows_for(limits: Limits) -> tuple[Trip, ...]:
         )
         for rule in limits.policy
     )
-    return leak_rows + TRIPS
+    shadowed = tuple(replace(row, shadow=True) if row.key in limits.shadows else row for row in TRIPS)
+    return leak_rows + shadowed

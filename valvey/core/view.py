@@ -6,6 +6,7 @@ from math import sqrt
 from fieldkit.reading import Quality, Readings
 from valvey.core.limits import LPM_PER_KW, Limits
 from valvey.core.memory import Effect, Memory
+from valvey.core.plausible import RETURNS, voted
 
 #: kW per (L/min · K) with PG25: rho·cp = 4.015 MJ/m3K.
 KW_PER_LPM_K = 0.0669
@@ -65,11 +66,12 @@ class View:
         return self.limits.kv_rack * sqrt(max(0.0, dp_bar) / SG) * 1000.0 / 60.0
 
     def return_c(self) -> float | None:
-        """Return temperature: the median of three, the hotter of two, or the one that is left."""
-        values = sorted(value for tag in ("TT-102A", "TT-102B", "TT-102C") if (value := self.number(tag)) is not None)
-        if not values:
-            return None
-        return values[1] if len(values) == 3 else values[-1]
+        """Return temperature: the median of three, the hotter of two, or the one that is left.
+
+        One that has been far from the two others for long is dropped (``plausible.vote``).
+        """
+        a, b, c = RETURNS
+        return voted((self.number(a), self.number(b), self.number(c)), self.memory.sensors.returns.dropped)
 
     def heat_kw(self) -> float | None:
         """Power carried off by the coolant; None when so little flows that the heat stays in the rack."""

@@ -32,7 +32,7 @@ class Seen:
     load_kw                 electric power behind the shelves, or of the feeder
     dew_c                   dew point of the room air, or the floor that stands for it
     level_pct               make-up level of the loop
-    values                  by tag, for what must move
+    values                  by tag, for what must move; FCV-101 is its command
     milliamp                raw currents of 4..20 mA loops by tag, where a device gives them
     """
 
@@ -105,7 +105,11 @@ class VirtualSensors:
 
 @cache
 def movers(rating_kw: float, nominal_lpm: float) -> tuple[Mover, ...]:
-    """What must move with what: temperatures and the other power meter with the load, flows with the valve, pressures with the flow."""
+    """What must move with what in an open rack.
+
+    Temperatures and the other power meter with the load, the throttle with its command, flows with the throttle,
+    pressures with the flow.
+    """
     load, flow = 0.1 * rating_kw, 0.1 * nominal_lpm
     # fmt: off
     return (
@@ -116,7 +120,7 @@ def movers(rating_kw: float, nominal_lpm: float) -> tuple[Mover, ...]:
         Mover("ET-101",  0.01, "JT-101", load),
         Mover("FT-101",  0.02, "ZT-101", 5.0),
         Mover("FT-102",  0.02, "ZT-101", 5.0),
-        Mover("ZT-101",  0.02, "FT-102", 2.0 * flow),
+        Mover("ZT-101",  0.02, "FCV-101", 5.0),
         Mover("PT-101",  0.02, "FT-101", flow),
         Mover("PT-102",  0.02, "FT-101", flow),
     )
@@ -153,7 +157,9 @@ def observe(state: VirtualSensors, seen: Seen, dt_s: float) -> VirtualSensors:
         ),
         dew_low=plant_signs.dew_low(state.dew_low, margin_k),
         returns=returns,
-        still=plausible.watch(state.still, movers(seen.rating_kw, seen.nominal_lpm), seen.values, dt_s),
+        still=plausible.watch(state.still, movers(seen.rating_kw, seen.nominal_lpm), seen.values, dt_s)
+        if seen.valves_open is True
+        else state.still,
         currents_s={
             tag: plausible.burnt_out_s(state.currents_s.get(tag, 0.0), milliamp, dt_s)
             for tag, milliamp in seen.milliamp.items()
@@ -183,6 +189,18 @@ def conditions(state: VirtualSensors) -> tuple[str, ...]:
     names += [f"stuck-{tag.lower()}" for tag, still in state.still.items() if still.stuck]
     names += [f"current-{tag.lower()}" for tag, held_s in state.currents_s.items() if held_s >= plausible.NE43_S]
     return tuple(names)
+
+
+def carried(state: VirtualSensors) -> VirtualSensors:
+    """Return what is still true after a boot: what was learned and what is suspected, not what was moving."""
+    return VirtualSensors(
+        balance=replace(state.balance, settled_s=0.0),
+        resistance=state.resistance,
+        decay=Decay(lost=state.decay.lost),
+        dew_low=state.dew_low,
+        returns=replace(state.returns, for_s=(0.0, 0.0, 0.0), apart_s=0.0),
+        still=state.still,
+    )
 
 
 def relearn(state: VirtualSensors) -> VirtualSensors:

@@ -245,7 +245,7 @@ def test_after_ten_minutes_unloading_is_given_up_told_and_alarmed(rack: PaperRac
     assert coarse(rack, 2.0).state is S.FLOWING
     assert ("unload_overdue", "UNLOADING", "FLOWING") in transitions(rack)
     assert last(rack, FactKind.ENDED).fields["status"] == "failed"
-    assert alarms(rack) == {"unload-overdue"}
+    assert "unload-overdue" in alarms(rack)
     rack.ask("isolate")
     rack.run(1.3)
     assert alarms(rack) == set()
@@ -320,7 +320,7 @@ def test_after_ten_minutes_a_warm_rack_ramps_all_the_same_with_an_alarm() -> Non
     rack.scan(dt_s=0.1)
     assert step_of(rack) is Step.RAMP
     rack.run(0.2)
-    assert alarms(rack) == {"cooling-overdue"}
+    assert "cooling-overdue" in alarms(rack)
 
 
 def test_a_rack_that_cooled_in_time_ramps_without_an_alarm() -> None:

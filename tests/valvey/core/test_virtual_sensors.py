@@ -7,8 +7,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from tests.plant import PaperRack
+from valvey.core.coolant import density_kg_m3
+from valvey.core.judges import imbalance_lpm
 from valvey.core.memory import Bypass, Inventory
-from valvey.core.sensing import gross_imbalance, imbalance_lpm, seen, symptoms
+from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
 from valvey.core.virtual_sensors import Seen, VirtualSensors, conditions, observe, relearn
@@ -123,8 +125,9 @@ def test_the_state_survives_being_written_down(settled: VirtualSensors) -> None:
 # -- SIF-11 ------------------------------------------------------------------------------------------------------------
 
 
-def view_of(rack: PaperRack) -> View:
-    return View(rack.readings(), rack.memory, rack.limits, rack.now_s)
+def view_of(rack: PaperRack, eyes: VirtualSensors | None = None) -> View:
+    memory = rack.memory if eyes is None else replace(rack.memory, sensors=eyes)
+    return View(rack.readings(), memory, rack.limits, rack.now_s)
 
 
 def looked(rack: PaperRack, state: VirtualSensors, for_s: float = 15.0) -> VirtualSensors:
@@ -159,8 +162,8 @@ def test_gross_imbalance_with_a_second_symptom_is_a_demand(
 ) -> None:
     burst(rack, **{"PT_101": 215.8, **values})
     eyes = looked(rack, eyes, 8.0)
-    judgement = gross_imbalance(view_of(rack), eyes)
-    assert symptoms(view_of(rack), eyes) == (symptom,)
+    judgement = gross_imbalance(view_of(rack, eyes))
+    assert symptoms(view_of(rack, eyes)) == (symptom,)
     assert judgement.verdict is Verdict.DEMAND
     assert judgement.value is not None
     assert judgement.value > 50.0  # more than the readings say: the return is warmer
@@ -171,60 +174,63 @@ def test_gross_imbalance_with_a_second_symptom_is_a_demand(
 def test_a_single_wrong_meter_is_no_demand(rack: PaperRack, eyes: VirtualSensors, supply_kpa: float) -> None:
     burst(rack, PT_101=supply_kpa)  # the flow by dP stands with one of the two meters
     eyes = looked(rack, eyes)
-    assert symptoms(view_of(rack), eyes) == ()
-    assert gross_imbalance(view_of(rack), eyes).verdict is Verdict.HEALTHY
+    assert symptoms(view_of(rack, eyes)) == ()
+    assert gross_imbalance(view_of(rack, eyes)).verdict is Verdict.HEALTHY
 
 
 def test_a_difference_within_tolerance_is_healthy_whatever_is_wet(rack: PaperRack, eyes: VirtualSensors) -> None:
     rack.values.update({"FT-101": 198.0, "FT-102": 175.0, "LDT-101": 1.0})
-    assert gross_imbalance(view_of(rack), looked(rack, eyes)).verdict is Verdict.HEALTHY
+    assert gross_imbalance(view_of(rack, looked(rack, eyes))).verdict is Verdict.HEALTHY
 
 
 def test_while_the_flow_changes_or_the_valve_slews_a_hold_is_kept_and_nothing_begins(
     rack: PaperRack, eyes: VirtualSensors
 ) -> None:
     burst(rack, LDT_101=1.0)
-    judgement = gross_imbalance(view_of(rack), looked(rack, eyes, 1.0))
+    judgement = gross_imbalance(view_of(rack, looked(rack, eyes, 1.0)))
     assert (judgement.verdict, judgement.blind) == (Verdict.UNKNOWN, False)
     rack.values["ZT-101"] = 20.0
-    assert gross_imbalance(view_of(rack), looked(rack, eyes, 3.0)).verdict is Verdict.UNKNOWN
+    assert gross_imbalance(view_of(rack, looked(rack, eyes, 3.0))).verdict is Verdict.UNKNOWN
 
 
 def test_valves_that_are_not_proven_open_disarm_it(rack: PaperRack, eyes: VirtualSensors) -> None:
     burst(rack, LDT_101=1.0, ZSO_101=0.0)
-    assert gross_imbalance(view_of(rack), eyes).verdict is Verdict.NOT_ARMED
+    assert gross_imbalance(view_of(rack, eyes)).verdict is Verdict.NOT_ARMED
 
 
 @pytest.mark.parametrize("tag", ["FT-101", "FT-102"])
 def test_without_a_meter_it_is_blind(rack: PaperRack, eyes: VirtualSensors, tag: str) -> None:
     burst(rack, LDT_101=1.0)
     rack.values[tag] = None
-    judgement = gross_imbalance(view_of(rack), eyes)
+    judgement = gross_imbalance(view_of(rack, eyes))
     assert (judgement.verdict, judgement.blind) == (Verdict.UNKNOWN, True)
-    assert symptoms(view_of(rack), eyes) == ("LDT-101",)
+    assert symptoms(view_of(rack, eyes)) == ("LDT-101",)
 
 
 def test_a_bypassed_detector_is_no_symptom(rack: PaperRack, eyes: VirtualSensors) -> None:
     burst(rack, LDT_101=1.0, PT_101=None)
     bypass = Bypass("LDT-101", "ann", "splashing", rack.now_s, rack.now_s + 60.0)
-    view = replace(view_of(rack), memory=replace(rack.memory, bypasses=(bypass,)))
-    assert symptoms(view, eyes) == ()
+    view = view_of(rack, eyes)
+    assert symptoms(replace(view, memory=replace(view.memory, bypasses=(bypass,)))) == ()
 
 
-def test_without_temperatures_the_difference_is_taken_as_it_is(rack: PaperRack, eyes: VirtualSensors) -> None:
+def test_without_temperatures_the_difference_is_taken_as_it_is(rack: PaperRack) -> None:
     burst(rack, TT_101=None)
-    assert imbalance_lpm(view_of(rack), eyes) == 50.0
-    rack.values["TT-101"] = 40.0
-    assert imbalance_lpm(view_of(rack), VirtualSensors()) == 50.0
+    assert imbalance_lpm(view_of(rack)) == (50.0, 30.0)
+    rack.values.update({"TT-101": 40.0, "TT-102A": None, "TT-102B": None, "TT-102C": None})
+    assert imbalance_lpm(view_of(rack)) == (50.0, 30.0)
+    rack.values["TT-102A"] = 50.0
+    apart_lpm, _tolerated = imbalance_lpm(view_of(rack))
+    assert apart_lpm == pytest.approx(220.0 - 170.0 * density_kg_m3(50.0) / density_kg_m3(40.0))
     rack.values["FT-102"] = None
-    assert imbalance_lpm(view_of(rack), eyes) is None
+    assert imbalance_lpm(view_of(rack)) == (None, 30.0)
 
 
 def test_the_learned_resistance_gives_the_flow_by_dp(rack: PaperRack) -> None:
     rack.values.update({"PT-101": 260.0, "PT-102": 215.0})  # a rack of less resistance than its data sheet
     eyes = looked(rack, VirtualSensors(), 600.0)
     burst(rack)
-    assert symptoms(view_of(rack), looked(rack, eyes, 5.0)) == ("dP-flow",)
+    assert symptoms(view_of(rack, looked(rack, eyes, 5.0))) == ("dP-flow",)
 
 
 def test_the_eyes_take_the_rooms_dew_point_or_a_floor_and_the_feeder_for_the_busbar(shut_rack: PaperRack) -> None:
