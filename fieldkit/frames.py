@@ -19,7 +19,7 @@ class ReplyStream:
 
     any_id    transaction ids are not compared (a device garbles them)
     owed      ids of requests that were given up: their replies may still come and are dropped as late
-    late      how many of those came
+    late      how many of those came; late_units are their units
     stray     frames and leftovers that answered nothing
     refused   what was wrong with the last frame dropped since the request was sent ("" = nothing came)
     broken    why the stream cannot be read any more ("" = it can); the connection must be rebuilt
@@ -30,6 +30,7 @@ class ReplyStream:
         self._rest = b""
         self.owed: set[int] = set()
         self.late = 0
+        self.late_units: list[int] = []
         self.stray = 0
         self.refused = ""
         self.broken = ""
@@ -69,6 +70,7 @@ class ReplyStream:
             elif got in self.owed:
                 self.owed.discard(got)
                 self.late += 1
+                self.late_units.append(unit)
             else:
                 self.refused = f"transaction id mismatch: asked 0x{tid:04x}, got 0x{got:04x}"
                 self.stray += 1

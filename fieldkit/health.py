@@ -58,6 +58,11 @@ class LinkHealth:
         if count + 1 >= REST_AFTER and self._since_s > last_s:
             self._rests_until_s[unit] = now_s + min(REST_FACTOR * cost_s, REST_MOST_S)
 
+    def heard(self, unit: int) -> None:
+        """Note a late answer: the unit is slow, not gone."""
+        self._misses.pop(unit, None)
+        self._rests_until_s.pop(unit, None)
+
     def rests_s(self, unit: int, now_s: float) -> float:
         """Seconds for which a silent unit is left alone so that the others keep their time; 0 or less when it is not."""
         until_s = self._rests_until_s.get(unit)

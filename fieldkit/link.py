@@ -17,10 +17,18 @@ class Link(ABC):
     name       device or line, as people know it
     where      its address, for people
     timeout_s  for a reply, unless a request brings its own; nothing is repeated after it
+    late_units units whose late replies came, as the stream notes them
     """
 
     def __init__(
-        self, name: str, where: str, timeout_s: float, health: LinkHealth, *, ignore_unit: bool = False
+        self,
+        name: str,
+        where: str,
+        timeout_s: float,
+        health: LinkHealth,
+        late_units: list[int],
+        *,
+        ignore_unit: bool = False,
     ) -> None:
         self.name = name
         self.counters = LinkCounters()
@@ -28,6 +36,7 @@ class Link(ABC):
         self._turn = Turn()
         self._gave_up_s = float("-inf")
         """When nobody answered any more: what waited then is not asked."""
+        self._late_units = late_units
 
     async def read(
         self, unit: int, table: str, address: int, count: int, *, timeout_s: float | None = None, first: bool = False
@@ -83,6 +92,8 @@ class Link(ABC):
         """Send, and return what follows the function code of the reply that answers exactly this request."""
         loop = asyncio.get_running_loop()
         asked_s = loop.time()
+        while self._late_units:
+            self._health.heard(self._late_units.pop())
         if request.is_read and (left_s := self._health.rests_s(request.unit, asked_s)) > 0.0:
             cause = f"silent while others answer: asked again in {left_s:.1f} s"
             raise self.error(Reason.TIMEOUT, request, cause, sent=False)

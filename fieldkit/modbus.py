@@ -91,12 +91,12 @@ class TcpLink(Link):
         ignore_unit: bool = False,
     ) -> None:
         health = LinkHealth(silent_s if silent_s is not None else max(1.0, 4 * timeout_s), reconnect_cap_s)
-        super().__init__(name, f"{host}:{port}", timeout_s, health, ignore_unit=ignore_unit)
+        self._stream = ReplyStream(any_id=ignore_transaction_id)
+        super().__init__(name, f"{host}:{port}", timeout_s, health, self._stream.late_units, ignore_unit=ignore_unit)
         self._host, self._port = host, port
         self._min_gap_s, self._settle_s = min_gap_s, settle_s
         self._any_id = ignore_transaction_id
         self._client: AsyncModbusTcpClient | None = None
-        self._stream = ReplyStream(any_id=ignore_transaction_id)
         self._in_flight = False
         self._connected_s = self._last_sent_s = 0.0
         self._down_because = "not connected yet"

@@ -95,3 +95,16 @@ def test_the_first_answer_after_a_silence_of_the_whole_link_ends_every_rest() ->
     health.missed(2, 100.5, 0.1)
     health.answered(1, 101.4)
     assert health.rests_s(2, 101.4) <= 0.0
+
+
+def test_a_late_answer_ends_the_rest_of_a_unit_that_is_only_slow() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.missed(2, 100.2, 0.1)
+    health.answered(1, 100.3)
+    health.missed(2, 100.5, 0.1)
+    health.heard(2)
+    assert health.rests_s(2, 100.5) <= 0.0
+    health.answered(1, 100.6)
+    health.missed(2, 100.7, 0.1)
+    assert health.rests_s(2, 100.7) <= 0.0
