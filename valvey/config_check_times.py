@@ -3,7 +3,8 @@
 from fieldkit.errors import nearest
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TripTimes
-from valvey.config_rack import SIF_1_HOLD_S, RackConfig, rows_named, to_limits
+from valvey.config_rack import FCV_SIZES, SIF_1_HOLD_S, RackConfig, rows_named, to_limits, usual_fcv_kvs
+from valvey.core.flow_model import KPA_PER_BAR, LPM_PER_M3_H, SG, dp_for
 from valvey.core.limits import LPM_PER_KW
 from valvey.core.trips import Trip, rows_for
 from valvey.ladder import rungs
@@ -12,7 +13,15 @@ from valvey.needs import senses_of
 HOLD_FACTOR = 2.0
 """A site may wait for at most twice the design's own hold or blind time."""
 RULE_HOLD_MOST_S = 86400.0
+MAY_BE_SHADOW = "SIF-11"
 FLOW_SHARE = 0.95
+MOST_NOMINAL = 1.25
+"""The flow control asks for up to so much of the nominal flow."""
+FCV_MOST_KPA = 40.0
+"""FCV-101 wide open may take so much of the header's pressure then."""
+FCV_MOST_SHARE = 5.0
+"""Kvs of FCV-101 beyond so many times the branch's Kv has no authority: the first third of its travel does all."""
+KV_BRANCH_LEAST = 0.5
 
 # fmt: off
 ORDER: tuple[tuple[str, str, str], ...] = (
@@ -41,6 +50,7 @@ INSTRUMENTS: tuple[tuple[str, tuple[str, ...], float], ...] = (
 def check_times(draft: Draft[RackFile], config: RackConfig) -> None:
     """Add to the draft every fault of set-points and times."""
     _set_points(draft, config)
+    _throttle(draft, config)
     _instruments(draft, config)
     limits = to_limits(config)
     rows = rows_for(limits)
@@ -74,6 +84,33 @@ def _set_points(draft: Draft[RackFile], config: RackConfig) -> None:
         draft.add(("limits", "flow_nominal_lpm"), message, f"at least {need_lpm:.4g}")
 
 
+def _throttle(draft: Draft[RackFile], config: RackConfig) -> None:
+    """What the flow control is told of FCV-101 and of the branch fits the rack."""
+    points = config.data.limits
+    kvs, flow = points.fcv_kvs_m3_h or usual_fcv_kvs(points.rating_kw), MOST_NOMINAL * points.flow_nominal_lpm
+    at = ("limits", "fcv_kvs_m3_h")
+    branch = points.kv_branch_m3_h or points.kv_rack_m3_h
+    if not KV_BRANCH_LEAST * points.kv_rack_m3_h <= branch <= points.kv_rack_m3_h:
+        draft.add(
+            ("limits", "kv_branch_m3_h"),
+            f"{branch:g} m3/h does not fit kv_rack_m3_h: valves and hoses in series with the rack lower its Kv a little",
+            f"{KV_BRANCH_LEAST * points.kv_rack_m3_h:g}..{points.kv_rack_m3_h:g}",
+        )
+    if kvs is None:
+        draft.add(
+            at, f"is missing: there is no usual size above {FCV_SIZES[-1][0]:g} kW", "Kvs of FCV-101, m3/h at 1 bar"
+        )
+        return
+    least = flow / LPM_PER_M3_H * (SG * KPA_PER_BAR / FCV_MOST_KPA) ** 0.5
+    most = FCV_MOST_SHARE * branch
+    if kvs < least:
+        message = f"FCV-101 is too small: wide open, {kvs:g} m3/h takes {dp_for(flow, kvs):.0f} kPa at {flow:.0f} L/min"
+        draft.add(at, message, f"{least:.4g}..{most:.4g}")
+    elif kvs > most:
+        message = f"FCV-101 is too large: {kvs:g} m3/h hardly throttles a branch of {branch:g} m3/h"
+        draft.add(at, message, f"{least:.4g}..{most:.4g}")
+
+
 def _instruments(draft: Draft[RackFile], config: RackConfig) -> None:
     for name, tags, factor in INSTRUMENTS:
         value = factor * getattr(config.data.limits, name)
@@ -103,6 +140,9 @@ def _trip(draft: Draft[RackFile], config: RackConfig, key: str, times: TripTimes
         _hold(draft, config, key, times.hold_s, named)
     if times.blind_s is not None:
         _blind(draft, config, key, times.blind_s, named)
+    if times.shadow and key != MAY_BE_SHADOW:
+        message = f"{key} acts: no site may have it told only; bypass it for a bounded time"
+        draft.add((*at, "shadow"), message, f"{MAY_BE_SHADOW} only; a rule of the leak policy says it in its action")
 
 
 def _hold(draft: Draft[RackFile], config: RackConfig, key: str, hold_s: float, rows: tuple[Trip, ...]) -> None:

@@ -112,6 +112,15 @@ class SetPoints(Model):
     unloaded_fraction: Annotated[float, Field(ge=0.01, le=0.10)] = 0.05
     closed_flow_fraction: Annotated[float, Field(ge=0.01, le=0.10)] = 0.05
     """Of the nominal flow: above it, shut valves are in doubt."""
+    kv_branch_m3_h: Annotated[float, Field(ge=0.5, le=200)] | None = None
+    """Kv of everything between the headers but FCV-101: rack, XV-101, XV-102, hoses. Within 30 % is enough, the rest is
+    learned. Left out = ``kv_rack_m3_h``."""
+    fcv_kvs_m3_h: Annotated[float, Field(ge=1, le=500)] | None = None
+    """Kvs of FCV-101, equal-percentage. Left out = by the rating: 30.4 (DN50) up to 132 kW, 50 (DN65) up to 238 kW."""
+    fcv_rangeability: Annotated[float, Field(ge=10, le=200)] = 50.0
+    """Kvs of FCV-101 to the least Kv that still follows its characteristic."""
+    flow_dead_s: Annotated[float, Field(ge=0, le=3)] = 0.5
+    """Dead time of FT-101 beside its ``lag_s``, for the flow control."""
     fcv_low_pct: Annotated[float, Field(ge=2, le=10)] = 10.0
     fcv_band_pct: Annotated[float, Field(ge=0.5, le=5)] = 2.0
     fcv_ramp_s: Annotated[float, Field(ge=120, le=1800)] = 120.0
@@ -169,6 +178,8 @@ class TripTimes(Model):
     """Instead of ``hold_s``: the first scan that sees the demand acts."""
     blind_s: Annotated[float, Field(gt=0, le=7200)] | None = None
     """Without one believable vote for so long, its blind action follows."""
+    shadow: Literal[True] | None = None
+    """Judged and told, never acted on; SIF-11 only."""
 
 
 class Expiries(Model):

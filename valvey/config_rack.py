@@ -17,8 +17,22 @@ PERIODS_TO_STALE = 3.0
 SIF_1_HOLD_S = 0.5
 SIF_4_LONGEST_HOLD_S = 3.0
 """SIF-4's hold follows the load (1..3 s): a file that states none must not cut that short."""
-RENAMED = {"kv_rack_m3_h": "kv_rack", "dead_busbar_v": "dead_volt"}
+RENAMED = {
+    "kv_rack_m3_h": "kv_rack",
+    "kv_branch_m3_h": "kv_branch",
+    "fcv_kvs_m3_h": "fcv_kvs",
+    "dead_busbar_v": "dead_volt",
+}
 """Keys whose name in the core has no unit."""
+
+
+FCV_SIZES: tuple[tuple[float, float], ...] = ((132.0, 30.4), (238.0, 50.0))
+"""Up to so many kW, FCV-101 usually has this Kvs in m3/h: DN50 and DN65."""
+
+
+def usual_fcv_kvs(rating_kw: float) -> float | None:
+    """Return Kvs of FCV-101 where the file states none; None above the usual sizes."""
+    return next((kvs for most_kw, kvs in FCV_SIZES if rating_kw <= most_kw), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,9 @@ class RackConfig:
 def to_limits(config: RackConfig) -> Limits:
     """Return what the core takes from a rack's configuration."""
     data = config.data
-    numbers: dict[str, Any] = {RENAMED.get(name, name): value for name, value in data.limits}
+    numbers: dict[str, Any] = {RENAMED.get(name, name): value for name, value in data.limits if value is not None}
+    numbers.setdefault("kv_branch", data.limits.kv_rack_m3_h)
+    numbers.setdefault("fcv_kvs", usual_fcv_kvs(data.limits.rating_kw) or FCV_SIZES[-1][1])
     lags_s = [one.lag_s for tag in ("FT-101", "FT-102") if (one := data.tags.get(tag)) and one.lag_s]
     if lags_s:
         numbers["flow_tau_s"] = max(lags_s)
@@ -113,6 +129,7 @@ def to_limits(config: RackConfig) -> Limits:
         armed_in_file=data.armed,
         coordinator=data.loop is not None,
         policy=config.policy,
+        shadows=frozenset(key for key, times in data.trips.items() if times.shadow),
         trip_sources=frozenset(data.trip_sources),
         max_age_s={tag: config.max_age_s(tag) for tag in config.inputs},
         link_of={tag: place.bus for tag, place in config.inputs.items()},

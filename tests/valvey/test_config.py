@@ -110,6 +110,7 @@ REFUSED = (
     ("hold and at once",                   "SIF-2: {hold_s: 1.0", "SIF-2: {at_once: true, hold_s: 1.0", "trips.SIF-2.hold_s", "one of the two"),
     ("blind before stale",                 "blind_s: 5.0}", "blind_s: 0.9}",                           "trips.SIF-2.blind_s", "1..10"),
     ("no such function",                   "SIF-2: {", "SIF-22: {",                                    "trips.SIF-22", "SIF-2"),
+    ("a shadow that has to act",           "SIF-2: {hold_s: 1.0", "SIF-2: {shadow: true, hold_s: 1.0", "trips.SIF-2.shadow", "SIF-11 only"),
     ("speed on a real rack",               "armed: false ", "speed: 5.0\narmed: false ",               "speed", "simulated: true"),
     ("a profile misspelt",                 "profile: racky_cdu", "profile: racky_cdo",                 "buses.cdu.profile", "racky_cdu"),
     ("a port beyond ports",                "192.168.10.100:502", "192.168.10.100:70000",               "buses.cdu.tcp", "1..65535"),
@@ -133,6 +134,11 @@ REFUSED = (
     ("read back somewhere else",           "point: xy_103,", "point: zsc_999,",                        "tags.XY-103.point", "xy_103"),
     ("a secret in the file",               "password_file: null", "password: x",                       "mqtt.password", "password_file"),
     ("wiring that is neither",             "W4: wired", "W4: {waived_by: X}",                          "wiring.W4", "wired or {waived_by}"),
+    ("an FCV-101 too small",               "stroke_102_s: 3.5", "stroke_102_s: 3.5\n  fcv_kvs_m3_h: 23.6", "limits.fcv_kvs_m3_h", "23.65..62.5"),
+    ("an FCV-101 without authority",       "stroke_102_s: 3.5", "stroke_102_s: 3.5\n  fcv_kvs_m3_h: 62.6", "limits.fcv_kvs_m3_h", "23.65..62.5"),
+    ("a branch wider than its rack",       "stroke_102_s: 3.5", "stroke_102_s: 3.5\n  kv_branch_m3_h: 12.6", "limits.kv_branch_m3_h", "6.25..12.5"),
+    ("a branch much narrower",             "stroke_102_s: 3.5", "stroke_102_s: 3.5\n  kv_branch_m3_h: 6.2", "limits.kv_branch_m3_h", "6.25..12.5"),
+    ("a rating beyond the usual FCV-101",  "rating_kw: 132.0\n  flow_nominal_lpm: 198.0", "rating_kw: 239.0\n  flow_nominal_lpm: 360.0", "limits.fcv_kvs_m3_h", "Kvs of FCV-101"),
     ("a tray that no rule names",          "limits:\n", "trays: [t1]\nlimits:\n",                      "trays", "named by a rule"),
     ("no policy file",                     "/detectors.yaml", "/detector.yaml",                        "policy", "policy file"),
 )  # fmt: skip
@@ -228,6 +234,12 @@ def test_a_hold_of_sif_1_is_for_rules_that_state_none(tmp_path: Path) -> None:
     }
 
 
+def test_a_site_may_have_sif_11_told_only(tmp_path: Path) -> None:
+    told = _timing(tmp_path, "  SIF-11: {shadow: true}\n")
+    assert (told.shadows, told.timing["SIF-11"].hold_s) == ({"SIF-11"}, 2.0)
+    assert _timing(tmp_path, "  SIF-11: {hold_s: 3.0}\n").shadows == frozenset()
+
+
 def test_the_blind_time_of_all_detectors_is_never_cut_by_that_of_one(tmp_path: Path) -> None:
     assert "SIF-1/blind" not in _timing(tmp_path, "  SIF-1: {blind_s: 4.0}\n").timing
 
@@ -294,3 +306,16 @@ def _answer(file: Path) -> tuple[RackConfig | None, tuple[Fault, ...]]:
         return load(file), ()
     except ConfigError as error:
         return None, error.faults
+
+
+def test_fcv_101_and_the_branch_are_taken_by_rating_where_the_file_says_nothing(tmp_path: Path) -> None:
+    small = to_limits(racks.rack(tmp_path))
+    assert (small.fcv_kvs, small.kv_branch, small.fcv_rangeability, small.flow_dead_s) == (30.4, 12.5, 50.0, 0.5)
+    edit = ("rating_kw: 132.0\n  flow_nominal_lpm: 198.0", "rating_kw: 230.0\n  flow_nominal_lpm: 343.0")
+    assert to_limits(racks.rack(tmp_path, edit)).fcv_kvs == 50.0
+    stated = (
+        "stroke_102_s: 3.5",
+        "stroke_102_s: 3.5\n  fcv_kvs_m3_h: 40.0\n  kv_branch_m3_h: 11.5\n  fcv_rangeability: 30.0",
+    )
+    own = to_limits(racks.rack(tmp_path, stated))
+    assert (own.fcv_kvs, own.kv_branch, own.kv_rack, own.fcv_rangeability) == (40.0, 11.5, 12.5, 30.0)
