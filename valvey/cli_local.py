@@ -71,16 +71,21 @@ def replay(
     journal: Annotated[Path, typer.Argument(help="a journal's directory, or one of its segments")],
     output: AsOutput = Output.TEXT,
 ) -> None:
-    """Run the logic again over every recording of a journal; exit code 1 when it decides otherwise than it did."""
+    """Run the logic again over every recording of a rack's or a loop's journal; exit code 1 when it decides otherwise."""
+    from valvey.loop.replay import run as run_loop
     from valvey.replay import replay as run_again
+    from valvey.replay import run as run_rack
     from valvey.replay import text
 
     try:
-        found = run_again(journal)
+        found = run_again(journal, {"rack": run_rack, "loop": run_loop})
     except OSError as error:
         fail(f"{journal}: {error.strerror}", EXIT.USAGE)
     if not found:
-        fail(f"{journal}: holds no recording; one is made around each trip", EXIT.USAGE)
+        fail(
+            f"{journal}: holds no recording; one is made around each trip, and of a loop around each event and work",
+            EXIT.USAGE,
+        )
     equal = all(one.equal for one in found)
     tell({"equal": equal, "recordings": [one.document() for one in found]}, output, text(found))
     if not equal:

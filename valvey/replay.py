@@ -1,7 +1,7 @@
 """``valvey replay``: run ``step`` again over what was recorded, and say whether it decides the same."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,16 @@ class Replayed:
         }
 
 
-def replay(journal: Path) -> list[Replayed]:
-    """Run every recording of a journal (a folder or one segment) again. Raises OSError when it cannot be read."""
+Runner = Callable[[str, Mapping[str, Any], Sequence[Mapping[str, Any]], bool], Replayed]
+"""Runs one recording again: its name, the fields of its head and of its parts, whether it came to its end."""
+
+
+def replay(journal: Path, runners: Mapping[str, Runner] | None = None) -> list[Replayed]:
+    """Run every recording of a journal (a folder or one segment) again. Raises OSError when it cannot be read.
+
+    runners  by what a recording is of; only a rack's are known unless given
+    """
+    known = {"rack": run} if runners is None else runners
     heads: dict[str, dict[str, Any]] = {}
     parts: dict[str, list[dict[str, Any]]] = {}
     ended: set[str] = set()
@@ -71,7 +79,7 @@ def replay(journal: Path) -> list[Replayed]:
             parts.setdefault(name, []).append(fields)
         elif fields["kind"] == "recording_ended":
             ended.add(name)
-    return [_run(name, one, parts.get(name, []), name in ended) for name, one in heads.items()]
+    return [known[one.get("of", "rack")](name, one, parts.get(name, []), name in ended) for name, one in heads.items()]
 
 
 def lines(journal: Path) -> Iterator[dict[str, Any]]:
@@ -85,7 +93,8 @@ def lines(journal: Path) -> Iterator[dict[str, Any]]:
                     yield found[3]
 
 
-def _run(name: str, fields: dict[str, Any], parts: list[dict[str, Any]], ended: bool) -> Replayed:
+def run(name: str, fields: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], ended: bool) -> Replayed:
+    """Run one recording of a rack again."""
     out = Replayed(name, complete=ended)
     try:
         columns, limits, memory = recording.read_head(fields)
@@ -97,7 +106,7 @@ def _run(name: str, fields: dict[str, Any], parts: list[dict[str, Any]], ended: 
         return out
     rack = setup(limits)
     for frame in frames:
-        scan = step(memory, frame.readings, frame.requests, rack, frame.now_s)
+        scan = step(memory, frame.readings, frame.requests, rack, frame.now_s, frame.answers)
         memory = scan.memory
         out.trips += [str(fact.fields.get("sif")) for fact in scan.facts if fact.kind is FactKind.TRIP]
         now = recording.decided(scan.outputs, memory, scan.facts)
@@ -109,7 +118,7 @@ def _run(name: str, fields: dict[str, Any], parts: list[dict[str, Any]], ended: 
     return out
 
 
-def _frames(columns: Columns, part: dict[str, Any], number: int) -> Iterable[Frame]:
+def _frames(columns: Columns, part: Mapping[str, Any], number: int) -> Iterable[Frame]:
     if part.get("part") != number:
         raise ValueError(f"part {number} of the recording is missing")
     return recording.unpack(columns, part)

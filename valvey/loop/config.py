@@ -137,9 +137,7 @@ def _check(draft: Draft[LoopFile], profile: Profile | None) -> None:
     flow = data.cdu.set_points.constant_flow
     if flow is not None and flow.low < data.pumps.least_lpm and not data.pumps.bypass_fitted:
         at = ("cdu", "set_points", "constant_flow", "low")
-        draft.add(
-            at, "is below the pumps' minimum flow, and no bypass is fitted", f"at least {data.pumps.least_lpm:g}"
-        )
+        draft.add(at, "is below the pumps' minimum flow, and no bypass is fitted", f"at least {data.pumps.least_lpm:g}")
     if data.policy.pump_stop != "never" and data.cdu.run is None:
         draft.add(("policy", "pump_stop"), "the pumps' command is not named", "'run' under cdu, or never")
     if profile is not None:

@@ -71,6 +71,8 @@ class LoopDesk:
     ) -> None:
         self.event_seq = event_seq
         self.session: MqttSession | None = None
+        self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None
+        """Called with what came to the door and was no request."""
         self.outbox = Outbox()
         self.hearing = Hearing(
             sender.site,
@@ -199,6 +201,7 @@ class LoopDesk:
             self._put(self._outgoing(Kind.TELEMETRY, told))
 
     def _refuse(self, client: str, refusal: Refusal, _properties: Properties) -> None:
+        self.refused_at_the_door(client, refusal)
         response = envelope.Response(
             simulated=self._sender.simulated,
             id=refusal.about,

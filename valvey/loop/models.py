@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from valvey.config_models import Bus, Id, Memory, Model, Mqtt, Text
+from valvey.config_models import Bus, Id, Journal, Memory, Model, Mqtt, Text
 from valvey.core.loop.limits import Action
 
 LoopTag = Annotated[str, Field(pattern=r"^[A-Z]{1,4}-[1-9][0-9]{2}[A-Z]?$")]
@@ -196,3 +196,4 @@ class LoopFile(Model):
     policy: LoopPolicy = LoopPolicy()
     mqtt: Mqtt
     memory: Memory
+    journal: Journal | None = None

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 
 from fieldkit import logs
+from fieldkit.journal import Journal
 from fieldkit.service import InstanceLock, Watchdog, notify, stop_on_signals
 from fieldkit.store import Store
 from fieldkit.supervise import Death, Supervisor
@@ -19,8 +20,10 @@ from valvey.loop.cdu import Cdu
 from valvey.loop.config import LoopConfig, to_limits
 from valvey.loop.desk import LoopDesk
 from valvey.loop.keeper import LoopKeeper, find
+from valvey.loop.recorder import LoopRecorder
 from valvey.loop.sender import LoopSender, metas
-from valvey.run import loop_factory, version
+from valvey.loop.turns import Turn
+from valvey.run import MOST_JOURNAL, loop_factory, version
 from valvey.wallclock import BootClock, WallClock
 
 LOOK_AGAIN_S = 0.01
@@ -37,6 +40,9 @@ class LoopDaemon:
         self.clock = BootClock(speed=data.speed or 1.0, simulated=data.simulated)
         self.wall = WallClock(self.clock)
         self.limits = to_limits(config)
+        most = data.journal.most_mb * 1024 * 1024 if data.journal is not None else MOST_JOURNAL
+        folder = data.journal.directory if data.journal is not None else f"{data.memory.directory}/journal"
+        self.journal = Journal(config.path(folder), self._journal_disk, most_bytes=most)
         self.store = Store(config.path(data.memory.directory) / "loop.sqlite", self._disk)
         self.supervisor = Supervisor(self._died)
         self.memory = LoopMemory()
@@ -60,36 +66,41 @@ class LoopDaemon:
             keeper = self._keeper = LoopKeeper(self.store, cdu.readings, lambda: desk.event_seq)
             keeper.hand_over(self.memory)
             self.log.note("started", version=version(), epoch=self.memory.epoch, digest=self.config.digest)
+            self.journal.open_nowait()
+            recorder = self._recorder()
+            desk.refused_at_the_door = recorder.refused_at_the_door
             self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
-            self.supervisor.start_essential("loop", lambda: self._turn_for_ever(cdu, desk, keeper))
+            self.supervisor.start_essential("loop", lambda: self._turn_for_ever(cdu, desk, keeper, recorder))
             await self._until_told(stop)
-            await self._end(cdu, desk, keeper)
+            await self._end(cdu, desk, keeper, recorder)
 
-    async def turn(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper) -> LoopScan:
-        """One step: read, decide, write, keep, tell."""
+    async def turn(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> LoopScan:
+        """One step: read, decide, write, keep, record, tell."""
         await cdu.read()
         hearing = desk.hearing
         inputs = LoopInputs(
-            cdu.readings,
+            dict(cdu.readings),
             dict(hearing.racks),
             hearing.take_asks(),
             hearing.take_requests(),
             desk.others,
             cdu.write_failed,
         )
-        scan = step(self.memory, inputs, self.config.data.loop, self.limits, self.clock.now_s())
+        before, now_s = self.memory, self.clock.now_s()
+        scan = step(before, inputs, self.config.data.loop, self.limits, now_s)
         self.memory = scan.memory
-        await cdu.write(scan.writes)
+        acknowledged = await cdu.write(scan.writes)
         desk.tell(scan, keeper.take(scan))
+        recorder(Turn(now_s, before, inputs, scan, acknowledged))
         self._log(scan.facts)
         self.steps += 1
         return scan
 
-    async def _turn_for_ever(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper) -> None:
+    async def _turn_for_ever(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> None:
         period_s, watchdog = self.config.data.scan.period_s, Watchdog()
         due_s = self.clock.now_s()
         while True:
-            await self.turn(cdu, desk, keeper)
+            await self.turn(cdu, desk, keeper, recorder)
             status = self._status(desk)
             if self.steps == 1:
                 notify("READY=1", f"STATUS={status}")
@@ -98,6 +109,19 @@ class LoopDaemon:
             while (left_s := due_s - self.clock.now_s()) > 0.0:
                 desk.release(self.clock.now_s())  # a lease does not wait for the next step when the disk was quick
                 await asyncio.sleep(min(left_s / self.clock.speed, LOOK_AGAIN_S if desk.waits else 1.0))
+
+    def _recorder(self) -> LoopRecorder:
+        started = {
+            "version": version(),
+            "loop": self.config.data.loop,
+            "boot_id": self.clock.boot_id(),
+            "epoch": self.memory.epoch,
+            "digest": self.config.digest,
+            "armed": self.limits.armed,
+            "simulated": self.limits.simulated,
+        }
+        loop, period_s = self.config.data.loop, self.config.data.scan.period_s
+        return LoopRecorder(self.journal, loop, self.limits, period_s=period_s, started=started)
 
     def _desk(self, cdu: Cdu, event_seq: int) -> LoopDesk:
         data = self.config.data
@@ -146,7 +170,7 @@ class LoopDaemon:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _end(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper) -> None:
+    async def _end(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. The set-point stays where it is."""
         notify("STOPPING=1")
         session = desk.session
@@ -161,6 +185,9 @@ class LoopDaemon:
         await cdu.close()
         if not self.store.close(1.0):
             self.log.trouble("memory_not_kept_at_the_end", detail="the disk did not take it within 1 s")
+        recorder.close()
+        if not self.journal.close(0.5):
+            self.log.trouble("journal_not_written_at_the_end", detail="the disk did not take it in time")
         self.log.note("stopped", set_point="as found", steps=self.steps)
 
     def _status(self, desk: LoopDesk) -> str:
@@ -182,6 +209,13 @@ class LoopDaemon:
             self.log.note("storage_works_again")
         else:
             self.log.trouble("storage_failed", detail=trouble)
+
+    def _journal_disk(self, trouble: str | None) -> None:
+        """Tell of it only: what is granted waits for the memory, not for the journal."""
+        if trouble is None:
+            self.log.note("journal_works_again")
+        else:
+            self.log.trouble("journal_failed", detail=trouble)
 
     def _died(self, death: Death) -> None:
         self.log.trouble("task_ended", task=death.name, detail=str(death))

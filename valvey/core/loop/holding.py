@@ -104,7 +104,7 @@ def _begun(view: LoopView, moving: frozenset[str]) -> Hold | None:
         anchor,
         flow,
         dp_kpa,
-        flows={name: _worked_lpm(view, name, 0.0) for name in moving},
+        flows={name: _worked_lpm(view, name, 0.0) for name in sorted(moving)},
         heads={},
         granted=moving <= leased.keys(),
     )
@@ -113,7 +113,8 @@ def _begun(view: LoopView, moving: frozenset[str]) -> Hold | None:
 def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> tuple[Hold, float | None]:
     """Return the hold after ``dt_s`` more seconds, and the set-point that it wants."""
     memory = view.memory
-    flows = {**{name: _worked_lpm(view, name, 0.0) for name in moving - hold.flows.keys()}, **hold.flows}
+    new = sorted(moving - hold.flows.keys())  # in one order: a replay adds up the same numbers
+    flows = {**{name: _worked_lpm(view, name, 0.0) for name in new}, **hold.flows}
     quiet_s = None if moving else (view.now_s if hold.quiet_s is None else hold.quiet_s)
     granted = hold.granted and moving <= memory.leases.keys()
     hold = replace(hold, flows=flows, quiet_s=quiet_s, granted=granted)

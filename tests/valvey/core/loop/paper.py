@@ -91,8 +91,8 @@ class PaperLoop:
         self.now_s += dt_s
         if self.telling:
             self.racks = {name: replace(seen, at_s=self.now_s) for name, seen in self.racks.items()}
-        inputs = LoopInputs(self.readings(), self.racks, asks, requests, self.others, self.write_failed)
-        done = step(self.memory, inputs, "cdu1", self.limits, self.now_s)
+        self.inputs = LoopInputs(self.readings(), dict(self.racks), asks, requests, self.others, self.write_failed)
+        done = step(self.memory, self.inputs, "cdu1", self.limits, self.now_s)
         self.memory = done.memory
         self.scans.append(done)
         self.facts += done.facts
