@@ -121,7 +121,8 @@ class Conversation:
                     told(response)
             ours = [one for one in mine if one.id == request.id]
             last = ours[-1].status if ours else None
-            return last in _ENDS or (last is not None and not wait_end)
+            answered = last is not None and last is not envelope.Status.PROGRESS  # it may wait for the coordinator
+            return last in _ENDS or (answered and not wait_end)
 
         if not await self._until(complete, timeout_s):
             got = next((one.status for one in reversed(mine) if one.id == request.id), None)

@@ -34,6 +34,12 @@ def _switches(draft: Draft[RackFile], config: RackConfig) -> None:
     data = config.data
     if data.speed is not None and not data.simulated:
         draft.add(("speed",), "time runs as it runs on a real rack", "speed only with simulated: true")
+    if data.coordinator is not None and data.mqtt is None and not draft.has(("mqtt",)):
+        message = f"{data.loop} is asked over MQTT, and this rack has no broker"
+        draft.add(("loop",), message, "mqtt: {host, port}, or none")
+    if data.loop is None and data.armed and not data.simulated:
+        allowed = "the coordinator's name, or none: nobody shares this rack's loop"
+        draft.add(("loop",), "is missing: an armed rack says who coordinates its loop", allowed)
     for wire, text in WIRING.items():
         if wire not in data.wiring:
             draft.add(("wiring", wire), f"wiring {wire} is not declared: {text}", "wired, or {waived_by: a person}")

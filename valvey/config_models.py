@@ -251,7 +251,8 @@ class RackFile(Model):
     speed: Annotated[float, Field(gt=0, le=1000)] | None = None
     """How much faster time runs; only with ``simulated: true``."""
     loop: Id | None = None
-    """The coordinator whose grants planned opening work needs; left out = none."""
+    """The coordinator whose grants planned opening work needs, or the word ``none``: nobody shares this rack's loop. An armed
+    rack that is not simulated has to say which."""
     trip_sources: tuple[Literal["coordinator", "integration", "racky"], ...] = ("coordinator",)
     """Roles whose ``dark`` and ``isolate`` with ``trip: true`` act as a trip (SIF-10)."""
     profiles_dir: Text = "profiles"
@@ -274,3 +275,8 @@ class RackFile(Model):
     journal: Journal | None = None
     wiring: dict[Wire, Literal["wired"] | Waived] = Field(default_factory=dict)
     """What SAFETY.md wants wired: each ``wired`` or ``waived_by`` a person."""
+
+    @property
+    def coordinator(self) -> str | None:
+        """Name of the loop's coordinator; None for a rack that needs none."""
+        return None if self.loop == "none" else self.loop

@@ -127,7 +127,8 @@ def to_limits(config: RackConfig) -> Limits:
     plain = Limits(
         **numbers,
         armed_in_file=data.armed,
-        coordinator=data.loop is not None,
+        coordinator=data.coordinator is not None,
+        name=f"{data.site}/{data.rack}",
         policy=config.policy,
         shadows=frozenset(key for key, times in data.trips.items() if times.shadow),
         trip_sources=frozenset(data.trip_sources),

@@ -15,19 +15,21 @@ from fieldkit.alarm import Phase
 from fieldkit.canary import Canary
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.errors import Refusal
-from fieldkit.mqtt_types import Settings
+from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
 from fieldkit.reading import Quality, Reading
 from fieldkit.topics import DELIVERIES, Daemon, Kind, request_filter
 from fieldkit.units import Unit
 from valvey import letters
 from valvey.core.facts import Fact, FactKind
+from valvey.core.leasing import Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.done import Done
 from valvey.inbox import Inbox
 from valvey.keeper import Keeper, matters
+from valvey.lease_box import LeaseBox
 from valvey.letters import Sender
 
 if TYPE_CHECKING:
@@ -43,12 +45,13 @@ JSON = Properties(content_type="application/json")
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Facts of one scan, to be told once the memory of ``ticket`` is on the disk."""
+    """Facts of one scan, and what it asks of the coordinator, to be told once the memory of ``ticket`` is on the disk."""
 
     ticket: int
     at_s: float
     facts: tuple[Fact, ...]
     memory: Memory
+    asks: tuple[Ask, ...]
 
 
 @dataclass(slots=True)
@@ -67,6 +70,7 @@ class Desk:
     readings    the shared readings, looked at when a snapshot is due
     event_seq   number of the first event
     now_s       boot time
+    loop        name of the loop's coordinator; None = the rack has none
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class Desk:
         telemetry_s: float,
         now_s: Callable[[], float],
         judge_times_unsynced: bool = False,
+        loop: str | None = None,
     ) -> None:
         self.counters = DeskCounters()
         self.event_seq = event_seq
@@ -96,6 +101,7 @@ class Desk:
             wall_s=lambda: sender.wall_of(now_s()),
             synced=lambda: judge_times_unsynced or sender.synced(),
         )
+        self.leases = LeaseBox(sender.site, loop, sender.rack, sender.simulated)
         self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
         self._memory, self._told_key = memory, _state_key(memory)
         self._telemetry_s, self._now_s = telemetry_s, now_s
@@ -116,25 +122,29 @@ class Desk:
         sender = self._sender
         self.session = MqttSession(
             settings,
-            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY)],
+            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY), *self.leases.filters()],
             birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "online")),
             offline=self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "offline")),
             snapshot=self.snapshot,
-            on_message=self.inbox.message,
+            on_message=self.message,
             notice=notice,
             canary=Canary(sender.topic(Kind.CANARY), self._canary),
             outbox=self.outbox,
         )
         return self.session
 
+    def message(self, incoming: Incoming) -> None:
+        """Take one message. Never raises for what is in it."""
+        (self.leases if incoming.topic == self.leases.topic else self.inbox).message(incoming)
+
     def __call__(self, done: Done) -> None:
         """Take note of one scan."""
-        memory, facts = done.scan.memory, done.scan.facts
+        memory, facts, asks = done.scan.memory, done.scan.facts, done.scan.asks
         self._memory = memory
-        if facts:
+        if facts or asks:
             self.event_seq += len(facts)
             ticket = self.keeper.ticket if self.keeper is not None else 0
-            self._waiting.append(_Waiting(ticket, done.now_s, facts, memory))
+            self._waiting.append(_Waiting(ticket, done.now_s, facts, memory, asks))
         if self._waiting:
             self.release(done.now_s)
         if _state_key(memory) != self._told_key and not self._waiting:
@@ -159,6 +169,9 @@ class Desk:
             self._waiting.popleft()
             for number, fact in enumerate(first.facts):
                 self._tell(fact, first.memory, seq + number)
+            if self.session is not None and self.session.status.state == "connected":
+                for letter in self.leases.letters(first.asks):
+                    self._put(letter)
             told = True
         if told and not self._waiting:
             self._tell_state()
@@ -278,4 +291,5 @@ class Desk:
 
 def _state_key(memory: Memory) -> tuple[object, ...]:
     """What of the memory the state message shows."""
-    return (matters(memory), memory.would_trip, memory.readable, letters.flow_key(memory))
+    lease = (memory.leasing.until_s, memory.leasing.refusal)
+    return (matters(memory), memory.would_trip, memory.readable, letters.flow_key(memory), lease)

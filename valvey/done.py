@@ -6,6 +6,7 @@ from typing import Protocol
 
 from fieldkit.reading import Reading
 from valvey.core.gate import Admission
+from valvey.core.leasing import Answer
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.core.step import Scan
@@ -19,6 +20,7 @@ class Done:
     readings  as ``step`` saw them
     writes    what the gate let pass, by output tag
     stopped   what it did not let pass as demanded, with its answer
+    answers   of the loop's coordinator, as ``step`` heard them
     """
 
     number: int
@@ -29,6 +31,7 @@ class Done:
     requests: tuple[Request, ...]
     writes: Mapping[str, float]
     stopped: Mapping[str, Admission]
+    answers: tuple[Answer, ...] = ()
 
 
 class Listener(Protocol):

@@ -155,6 +155,9 @@ def matters(memory: Memory) -> tuple[object, ...]:
         memory.power_cap,
         memory.evidence_s,
         memory.grant,
+        memory.leasing.number,
+        memory.waiting,
+        memory.uncoordinated,
         len(memory.answered),
     )
 

@@ -5,6 +5,11 @@ from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming
 from fieldkit.topics import Daemon, Kind, topic
 from valvey.core.leasing import Answer, Ask
+from valvey.letters import line
+
+MOST_TTL_S, MOST_EPOCH = 600.0, 2**53
+"""Beyond these an answer is nonsense: a lease for ever, an epoch that no other can exceed."""
+MOST_ID = 64
 
 
 def ask_topic(site: str, loop: str, rack: str) -> str:
@@ -35,6 +40,9 @@ def answer_in(incoming: Incoming) -> Answer | None:
     told = envelope.parse(envelope.Grant, incoming.payload)
     if isinstance(told, Refusal) or incoming.retain or incoming.too_long:
         return None
+    named = told.id is None or (len(told.id) <= MOST_ID and told.id.isprintable())
+    if not named or told.ttl_s > MOST_TTL_S or told.epoch > MOST_EPOCH:
+        return None
     return Answer(
         told.ask_id,
         told.granted,
@@ -42,6 +50,6 @@ def answer_in(incoming: Incoming) -> Answer | None:
         told.epoch,
         told.ttl_s,
         told.work,
-        told.reason or "",
-        told.would_allow or "",
+        line(told.reason or ""),
+        line(told.would_allow or ""),
     )

@@ -15,6 +15,7 @@ from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.topics import Daemon, Kind, topic
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_state import Bound
+from valvey.core.leasing import left_s
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.requests import REQUESTS
@@ -79,12 +80,14 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
         armed=memory.armed,
         inventory=memory.inventory.value,
         tested=memory.tested,
-        grants=() if memory.grant is None else (GrantHeld(id=memory.grant, epoch=0, work="open", left_s=0.0),),
+        grants=grants(memory),
         config_digest=sender.config_digest,
         detail={
             "first_out": memory.latches[0].sif if memory.latches else None,
             "emergency": memory.emergency,
             "isolate_wanted": memory.isolate_wanted,
+            "uncoordinated": memory.uncoordinated,
+            "lease": lease(memory),
             "power_cap": list(memory.power_cap),
             "would_trip": list(memory.would_trip),
             "pending": [{"id": one.id, "request": one.request} for one in memory.pending],
@@ -125,6 +128,26 @@ def flow_key(memory: Memory) -> tuple[object, ...]:
     step = round(20.0 * log(max(1.0, control.demand.setpoint_lpm)))
     bound = steering.bound if steering.bound in {Bound.CEILING, Bound.VALVE, Bound.HUNTING} else None
     return (control.mode, control.asked, bound, steering.ceiling is None, control.hunt.events, step)
+
+
+def grants(memory: Memory) -> tuple[GrantHeld, ...]:
+    """The lease that the rack holds, as a coordinator that starts anew has to know it."""
+    now = memory.leasing
+    if memory.grant is None:
+        return ()
+    left = round(left_s(now, memory.now_s), 1)
+    return (GrantHeld(id=memory.grant, epoch=now.epoch, work=now.work or "", left_s=left),)
+
+
+def lease(memory: Memory) -> dict[str, JsonValue]:
+    """What leave is wanted for, why it was refused last, the highest epoch ever seen, and the request that waits for it."""
+    now, one = memory.leasing, memory.waiting
+    return {
+        "wanted": now.work,
+        "epoch": now.epoch,
+        "refused": None if now.refusal is None else now.refusal[0],
+        "waiting": None if one is None else {"id": one.id, "request": one.name},
+    }
 
 
 def cause_of(tag: str, value: float | None, limit: float | None) -> str:
@@ -213,8 +236,8 @@ def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Respon
         reason = str(fields["reason"]) or None
         return [envelope.Response(**about, status=envelope.Status(fields["status"]), reason=reason, proof=proof)]
     if fact.kind is FactKind.PROGRESS:
-        step, percent, eta_s = str(fields["step"]), fields["percent"], fields["eta_s"]
-        return [envelope.Response(**about, status=envelope.Status.PROGRESS, step=step, percent=percent, eta_s=eta_s)]
+        about |= {"step": str(fields["step"]), "percent": fields["percent"], "eta_s": fields["eta_s"]}
+        return [envelope.Response(**about, status=envelope.Status.PROGRESS, reason=fields["remark"] or None)]
     about["state_seq"] = fields["state_seq"]
     if fields["status"] == "refused":
         code, reason, allow = fields["code"], str(fields["reason"]), str(fields["allow"])

@@ -21,6 +21,7 @@ from valvey.core import persist
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact
 from valvey.core.gate import Outputs
+from valvey.core.leasing import Answer
 from valvey.core.limits import Limits
 from valvey.core.memory import Answered, Memory
 from valvey.core.requests import Request
@@ -74,6 +75,7 @@ class Part:
     codes: list[bytes] = field(default_factory=list)
     requests: dict[int, tuple[Request, ...]] = field(default_factory=dict)
     known: tuple[Answered, ...] = ()
+    answers: dict[int, tuple[Answer, ...]] = field(default_factory=dict)
 
     @property
     def full(self) -> bool:
@@ -84,6 +86,8 @@ class Part:
             self.requests[len(self.rows)] = done.requests
             ids = {request.id for request in done.requests}
             self.known += tuple(answer for answer in done.before.answered if answer.id in ids)
+        if done.answers:
+            self.answers[len(self.rows)] = done.answers
         found = [done.readings.get(tag) for tag in columns.tags]
         row = array("d", [done.now_s])
         row.extend(nan if one is None or one.value is None else one.value for one in found)
@@ -126,6 +130,7 @@ def pack(part: Part) -> dict[str, Any]:
         "codes": base64.b64encode(zlib.compress(b"".join(part.codes), 1)).decode(),
         "requests": {str(at): [asdict(one) for one in asked] for at, asked in part.requests.items()},
         "known": [asdict(answer) for answer in part.known],
+        "answers": {str(at): [asdict(one) for one in heard] for at, heard in part.answers.items()},
     }
 
 
@@ -143,6 +148,7 @@ class Frame:
     readings: Mapping[str, Reading]
     requests: tuple[Request, ...]
     decided: Decided
+    answers: tuple[Answer, ...] = ()
 
 
 def read_head(fields: Mapping[str, Any]) -> tuple[Columns, Limits, Memory]:
@@ -171,6 +177,8 @@ def unpack(columns: Columns, fields: Mapping[str, Any]) -> Iterable[Frame]:
         requests = {
             int(at): _reader(tuple[Request, ...]).validate_python(asked) for at, asked in fields["requests"].items()
         }
+        heard = fields.get("answers", {})  # a record of a version that had no coordinator has none
+        answers = {int(at): _reader(tuple[Answer, ...]).validate_python(one) for at, one in heard.items()}
     except (KeyError, TypeError, AttributeError, zlib.error) as error:
         raise ValueError(f"a part of the recording is not whole: {error!r}") from None
     n, width = len(columns.tags), columns.width
@@ -185,7 +193,8 @@ def unpack(columns: Columns, fields: Mapping[str, Any]) -> Iterable[Frame]:
             for i, tag in enumerate(columns.tags)
             if marks[i] != _ABSENT
         }
-        yield Frame(row[0], readings, requests.get(at, ()), _read_decided(row[1 + 2 * n :]))
+        decided = _read_decided(row[1 + 2 * n :])
+        yield Frame(row[0], readings, requests.get(at, ()), decided, answers.get(at, ()))
 
 
 def _quality(code: int, at_s: float) -> tuple[Quality, float, Reason | None]:

@@ -95,6 +95,7 @@ class Daemon:
                 self.clock,
                 fast_s=data.scan.fast_s,
                 take_requests=desk.take_requests,
+                take_answers=desk.leases.take,
                 listeners=(keeper, recorder, desk, self.log),
                 watchdog=Watchdog(),
                 status=lambda now, counters: self._status(now, counters, desk),
@@ -162,6 +163,7 @@ class Daemon:
             telemetry_s=data.mqtt.telemetry_s if data.mqtt is not None else 1.0,
             now_s=self.clock.now_s,
             judge_times_unsynced=data.simulated,
+            loop=data.coordinator,
         )
 
     async def _talk(self, desk: Desk, guarding: asyncio.Event) -> None:

@@ -17,6 +17,7 @@ from fieldkit.reading import Quality, Reading
 from fieldkit.service import Watchdog, notify
 from fieldkit.units import Unit
 from valvey.core.gate import Admission, Evidence, pass_through
+from valvey.core.leasing import Answer
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.core.step import Setup, step
@@ -82,6 +83,7 @@ class Guard:
     """Guards one rack.
 
     take_requests  returns what was asked since the last call
+    take_answers   returns what the loop's coordinator has answered since the last call
     listeners      told after the field write, in order: first who remembers, then who tells
     status         one line for the service manager
     """
@@ -100,6 +102,7 @@ class Guard:
         listeners: Sequence[Listener],
         watchdog: Watchdog,
         status: Callable[[Memory, ScanCounters], str],
+        take_answers: Callable[[], Sequence[Answer]] = tuple,
     ) -> None:
         self.memory = memory
         self.counters = ScanCounters()
@@ -108,7 +111,7 @@ class Guard:
         self._rack, self._readings, self._writer, self._clock = rack, readings, writer, clock
         self._fast, self._spare = lanes
         self._fast_s = fast_s
-        self._take_requests, self._listeners = take_requests, tuple(listeners)
+        self._take_requests, self._take_answers, self._listeners = take_requests, take_answers, tuple(listeners)
         self._watchdog, self._status = watchdog, status
         self._young_s = self._whole_s = clock.now_s()
 
@@ -151,7 +154,8 @@ class Guard:
     def _judge(self) -> Done:
         now_s, before = self._clock.now_s(), self.memory
         requests, seen = tuple(self._take_requests()), dict(self._readings)
-        scan = step(before, seen, requests, self._rack, now_s)
+        answers = tuple(self._take_answers())
+        scan = step(before, seen, requests, self._rack, now_s, answers)
         field = evidence_of(seen, scan.memory, self._writer.acknowledged_s, now_s)
         writes, stopped = pass_through(scan.outputs, scan.memory.state, field)
         refused = Admission.SAFE in stopped.values()
@@ -161,7 +165,7 @@ class Guard:
         took_s = self._clock.now_s() - now_s
         self.counters.judged_s = took_s
         self.counters.worst_judged_s = max(self.counters.worst_judged_s, took_s)
-        return Done(self.counters.scans, now_s, before, seen, scan, requests, writes, stopped)
+        return Done(self.counters.scans, now_s, before, seen, scan, requests, writes, stopped, answers)
 
     def _collect(self) -> None:
         """Collect garbage in the gap; the collector itself is off (see ``settle``)."""

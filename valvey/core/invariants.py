@@ -14,6 +14,7 @@ from fieldkit.reading import Readings
 from valvey.core.chart import DEMANDED_OPEN, OPENING_WORK, PERMIT_ON, Event, State, Step
 from valvey.core.facts import Fact, FactKind
 from valvey.core.gate import FILLING_MAX_PCT, PERMIT_REFRESH_S, Evidence
+from valvey.core.leasing import Answer
 from valvey.core.memory import Effect, Memory
 from valvey.core.requests import Request
 from valvey.core.step import Scan, Setup, step
@@ -32,6 +33,7 @@ class Passage:
     """One scan: memory before, readings and requests in; the scan, the field's evidence and the gate's writes out.
 
     writes  by output tag, as they leave for the bus; the permit after the valve block was acknowledged
+    answers  of the loop's coordinator, in
     """
 
     before: Memory
@@ -42,6 +44,7 @@ class Passage:
     scan: Scan
     evidence: Evidence
     writes: Mapping[str, float]
+    answers: tuple[Answer, ...] = ()
 
     @property
     def after(self) -> Memory:
@@ -185,7 +188,7 @@ def i8_nothing_keeps_the_emergency_stop_from_acting(one: Passage) -> str | None:
 
 def i9_the_same_again_gives_the_same(one: Passage) -> str | None:
     """A scan is a function of its inputs: replaying them gives the same memory, outputs and facts."""
-    again = step(one.before, one.readings, one.requests, one.rack, one.now_s)
+    again = step(one.before, one.readings, one.requests, one.rack, one.now_s, one.answers)
     return None if again == one.scan else "the same inputs gave another decision"
 
 
