@@ -7,7 +7,7 @@ they are told all the same, and the storage alarm with them. Publishing is a put
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fieldkit import envelope
@@ -21,6 +21,7 @@ from fieldkit.reading import Quality, Reading
 from fieldkit.topics import DELIVERIES, Daemon, Kind, request_filter
 from fieldkit.units import Unit
 from valvey import letters
+from valvey.ceiling_box import CeilingBox
 from valvey.core.facts import Fact, FactKind
 from valvey.core.leasing import Ask
 from valvey.core.limits import Limits
@@ -102,6 +103,8 @@ class Desk:
             synced=lambda: judge_times_unsynced or sender.synced(),
         )
         self.leases = LeaseBox(sender.site, loop, sender.rack, sender.simulated)
+        boxes = (self.leases, CeilingBox(sender.site, loop, sender.rack, readings, now_s))
+        self._boxes = {topic: box for box in boxes for topic in box.filters()}
         self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
         self._memory, self._told_key = memory, _state_key(memory)
         self._telemetry_s, self._now_s = telemetry_s, now_s
@@ -121,8 +124,8 @@ class Desk:
 
         sender = self._sender
         self.session = MqttSession(
-            settings,
-            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY), *self.leases.filters()],
+            replace(settings, max_payload=envelope.MESSAGE_BYTES) if self._boxes else settings,
+            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY), *self._boxes],
             birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "online")),
             offline=self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "offline")),
             snapshot=self.snapshot,
@@ -135,7 +138,7 @@ class Desk:
 
     def message(self, incoming: Incoming) -> None:
         """Take one message. Never raises for what is in it."""
-        (self.leases if incoming.topic == self.leases.topic else self.inbox).message(incoming)
+        self._boxes.get(incoming.topic, self.inbox).message(incoming)
 
     def __call__(self, done: Done) -> None:
         """Take note of one scan."""

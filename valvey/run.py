@@ -18,6 +18,7 @@ from valvey import broker, scan
 from valvey.config_rack import RackConfig, to_limits
 from valvey.core.adoption import begin
 from valvey.core.memory import Memory
+from valvey.core.steering import CEILING_TAG
 from valvey.core.step import setup
 from valvey.desk import PATIENCE_S, Desk
 from valvey.field import Field
@@ -34,7 +35,7 @@ from valvey.wallclock import BootClock, WallClock
 MOST_JOURNAL = 256 * 1024 * 1024
 LAST_NEWS_LOOKS = 25
 """Times 10 ms: how long the end waits for the memory of what is still to be told."""
-PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE}
+PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE, CEILING_TAG: Unit.L_MIN}
 """Readings that the shell makes itself."""
 
 
