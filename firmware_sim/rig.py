@@ -14,6 +14,7 @@ from firmware_sim.parts.transmitters import Transmitters
 from firmware_sim.parts.valve_controller import ValveController
 from firmware_sim.parts.wiring import XS_101, XV_101, XV_102, XV_103, XV_104, BufferedSupply, EmergencyStop
 from firmware_sim.physics.actuator import Actuator, MotorActuator
+from firmware_sim.physics.coolant import density_kg_m3
 from firmware_sim.rack_plant import RackPlant
 
 BOOT_S = 2.0  # from 24 V to the first answered request
@@ -172,10 +173,12 @@ class Rig:
         """The transmitters, the panel and the meters."""
         plant = self.plant
         if self.running:
+            # The plant counts litres at the supply's temperature; the return meter stands in warm liquid, which takes more room.
+            expansion = density_kg_m3(plant.t_supply_c) / density_kg_m3(plant.t_return_c)
             self.transmitters.step(
                 (
                     plant.flow_supply_lpm,
-                    plant.flow_return_lpm,
+                    plant.flow_return_lpm * expansion,
                     plant.flow_drain_lpm,
                     plant.t_supply_c,
                     plant.t_return_c,

@@ -2,12 +2,13 @@
 
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.tag import BY_TAG
+from valvey import derived
 from valvey.config_rack import RackConfig
 from valvey.core.limits import LPM_PER_KW, Limits
 
 
 def metas(config: RackConfig, limits: Limits) -> dict[str, PointMeta]:
-    """Return one entry for each tag of the rack, outputs included."""
+    """Return one entry for each tag of the rack, outputs included, and for each value that is worked out."""
     shown = limits_of(limits)
     out: dict[str, PointMeta] = {}
     for tag, place in config.data.tags.items():
@@ -23,7 +24,7 @@ def metas(config: RackConfig, limits: Limits) -> dict[str, PointMeta]:
             description="" if row is None else row.description,
             verified=point.verified,
         )
-    return out
+    return out | derived.metas()
 
 
 def limits_of(limits: Limits) -> dict[str, dict[str, float]]:

@@ -12,6 +12,7 @@ from valvey.broker import settings
 from valvey.config import to_limits
 from valvey.core.chart import State
 from valvey.core.memory import Memory
+from valvey.derived import POINTS
 from valvey.inbox import Inbox
 from valvey.meta import metas
 from valvey.safe_shutdown import SafeShutdown
@@ -20,7 +21,7 @@ from valvey.safe_shutdown import SafeShutdown
 def test_every_tag_of_a_rack_is_explained_with_its_unit_its_limits_and_its_source(tmp_path: Path) -> None:
     config = rack(tmp_path)
     points = metas(config, to_limits(config))
-    assert set(points) == set(config.data.tags)
+    assert set(points) == set(config.data.tags) | {one.tag for one in POINTS}
     pressure = points["PT-101"]
     assert (str(pressure.unit), pressure.limits["HH"], pressure.profile) == ("kPa", 540.0, "racky_loop-transmitters")
     assert points["XV-101"].description.startswith("supply isolation valve")

@@ -24,7 +24,6 @@ AGREES_FRACTION = 0.25
 def seen(view: View) -> Seen:
     """What the virtual sensors look at in this scan."""
     limits, number = view.limits, view.number
-    air_c, humidity_pct = number("TT-110"), number("MT-110")
     busbar_kw = number("ET-101")
     tags = {tag for row in movers(limits.rating_kw, limits.flow_nominal_lpm) for tag in (row.tag, row.driver)}
     return Seen(
@@ -43,9 +42,30 @@ def seen(view: View) -> Seen:
         load_kw=number("JT-101") if busbar_kw is None else busbar_kw,
         position_pct=number("ZT-101"),
         level_pct=number("LT-201"),
-        dew_c=DEW_FLOOR_C if air_c is None or humidity_pct is None else dew_point_c(air_c, humidity_pct),
+        dew_c=dew_c(view),
         values={tag: number(tag) for tag in sorted(tags)} | {"FCV-101": _throttle_pct(view.memory)},
     )
+
+
+def dew_c(view: View) -> float:
+    """Dew point of the room's air, or the floor that stands for it, °C."""
+    air_c, humidity_pct = view.number("TT-110"), view.number("MT-110")
+    return DEW_FLOOR_C if air_c is None or humidity_pct is None else dew_point_c(air_c, humidity_pct)
+
+
+def dew_margin_k(view: View) -> float | None:
+    """How far the supply is above the dew point, K."""
+    supply_c = view.number("TT-101")
+    return None if supply_c is None else supply_c - dew_c(view)
+
+
+def dp_flow_lpm(view: View) -> float | None:
+    """Flow through the rack by its pressures and its learned resistance; by its Kv until that is learned."""
+    supply_kpa, return_kpa = view.number("PT-101"), view.number("PT-102")
+    if supply_kpa is None or return_kpa is None:
+        return None
+    learned = view.memory.sensors.resistance.flow_lpm(supply_kpa - return_kpa)
+    return view.dp_flow_lpm() if learned is None else learned
 
 
 def _throttle_pct(memory: Memory) -> float | None:
@@ -80,14 +100,11 @@ def symptoms(view: View) -> tuple[str, ...]:
 
 def _dp_agrees(view: View) -> bool:
     """Whether the flow by dP lies clearly between the two meters: a leak half-way; a single wrong meter leaves it at the other."""
-    supply, ret = view.number("FT-101"), view.number("FT-102")
-    supply_kpa, return_kpa = view.number("PT-101"), view.number("PT-102")
-    if supply is None or ret is None or supply_kpa is None or return_kpa is None:
+    supply, ret, flow = view.number("FT-101"), view.number("FT-102"), dp_flow_lpm(view)
+    if supply is None or ret is None or flow is None:
         return False
-    learned = view.memory.sensors.resistance.flow_lpm(supply_kpa - return_kpa)
-    flow = view.dp_flow_lpm() if learned is None else learned
     edge = AGREES_FRACTION * (supply - ret)
-    return flow is not None and ret + edge <= flow <= supply - edge
+    return ret + edge <= flow <= supply - edge
 
 
 def gross_imbalance(view: View) -> Judgement:
