@@ -27,6 +27,7 @@ from valvey.core.leasing import Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
+from valvey.derived import derived
 from valvey.done import Done
 from valvey.inbox import Inbox
 from valvey.keeper import Keeper, matters
@@ -68,7 +69,7 @@ class DeskCounters:
 class Desk:
     """Tells of one rack and takes its requests.
 
-    readings    the shared readings, looked at when a snapshot is due
+    readings    the shared readings, looked at when a snapshot is due; get what the coordinator leaves the rack
     event_seq   number of the first event
     now_s       boot time
     loop        name of the loop's coordinator; None = the rack has none
@@ -222,7 +223,8 @@ class Desk:
         self._telemetry_seq += 1
         self.counters.snapshots += 1
         if self.session is not None and self.session.status.state == "connected":
-            payload = letters.telemetry(self._sender, self._readings, self._limits, now_s, self._telemetry_seq)
+            shown = self._readings | derived(self._readings, self._memory, self._limits, now_s)
+            payload = letters.telemetry(self._sender, shown, self._limits, now_s, self._telemetry_seq)
             self._put(self._outgoing(Kind.TELEMETRY, payload))
 
     def _changed(self) -> bool:
