@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from fieldkit.model import Model
 from fieldkit.point import PointType, Table, WordOrder
+from fieldkit.scaling import ScaleRegister
 from fieldkit.units import Unit
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
@@ -27,6 +28,8 @@ class Change(Model):
     raw_unit: Unit | None = None
     unit: Unit | None = None
     range: tuple[float, float] | None = None
+    scale_by: ScaleRegister | None = None
+    fault_bits: tuple[int, ...] | None = None
 
     def given(self) -> dict[str, object]:
         """Return the keys that the source states."""
