@@ -152,6 +152,19 @@ def needs_seq(name: str) -> bool:
 @asynccontextmanager
 async def talking(settings: Settings, site: str, rack: str, client: str) -> AsyncGenerator[Conversation, None]:
     """Yield a conversation over a connection that stands. Raises UnreachableError."""
+    base = f"racky/v1/{site}/{rack}/valvey"
+    filters = [f"{base}/state", f"{base}/availability", f"{base}/alarm/+", f"{base}/response/{client}"]
+    talk = Conversation(site, rack, client)
+    async with connected(settings, filters, talk.heard) as session:
+        talk.session = session
+        yield talk
+
+
+@asynccontextmanager
+async def connected(
+    settings: Settings, filters: list[str], heard: Callable[[Incoming], None]
+) -> AsyncGenerator[MqttSession, None]:
+    """Yield a session that stands, listens to ``filters`` and says nothing of itself. Raises UnreachableError."""
     trouble: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def notice(event: str, fields: dict[str, object]) -> None:
@@ -160,16 +173,13 @@ async def talking(settings: Settings, site: str, rack: str, client: str) -> Asyn
         elif event in {"mqtt_unreachable", "mqtt_refused"} and not trouble.done():
             trouble.set_result(f"{event.removeprefix('mqtt_')}: {fields['broker']}: {fields['detail']}")
 
-    base = f"racky/v1/{site}/{rack}/valvey"
-    filters = [f"{base}/state", f"{base}/availability", f"{base}/alarm/+", f"{base}/response/{client}"]
-    talk = Conversation(site, rack, client)
-    talk.session = session = MqttSession(
+    session = MqttSession(
         replace(settings, max_payload=envelope.MESSAGE_BYTES),
         subscriptions=filters,
         birth=None,
         offline=None,
         snapshot=lambda: (),
-        on_message=talk.heard,
+        on_message=heard,
         notice=notice,
     )
     running = asyncio.create_task(session.run())
@@ -177,7 +187,7 @@ async def talking(settings: Settings, site: str, rack: str, client: str) -> Asyn
         await asyncio.wait({trouble}, timeout=CONNECT_S)
         if not trouble.done() or trouble.result():
             raise UnreachableError(trouble.result() if trouble.done() else f"no connection in {CONNECT_S:g} s")
-        yield talk
+        yield session
     finally:
         session.stop()
         await asyncio.wait({running}, timeout=1.5)

@@ -112,6 +112,10 @@ def request(
     broker: BrokerOption = None,
     site: SiteOption = None,
     rack: RackOption = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="do nothing: say what it would do to neighbours, pressure and clock")
+    ] = False,
+    loop: Annotated[str | None, typer.Option("--loop", help="with --plan: whose coordinator; found by itself")] = None,
     output: AsOutput = Output.TEXT,
 ) -> None:
     """Ask a rack for something. Exit code 0 accepted (with --wait: succeeded), 3 refused, 4 no answer, 5 unreachable."""
@@ -122,6 +126,11 @@ def request(
     if expect_seq not in {"auto", "none"} and not expect_seq.isdecimal():
         fail(f"--expect-seq {expect_seq}: auto, none or a number", EXIT.USAGE)
     where = target(config, broker, site, rack, client)
+    if plan:
+        from valvey.cli_plan import show
+
+        show(where, name, role, loop, timeout_s or 5.0, output)
+        return
     args = arguments(name, arg or [])
     limit_s = timeout_s or (900.0 if wait else 5.0)
     responses = _ask(where, name, args, role, by, why, expect_seq, wait, limit_s, output)

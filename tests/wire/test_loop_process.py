@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Generator
@@ -16,7 +18,7 @@ from firmware_sim.bench import Bench
 from firmware_sim.bench_config import demo_bench
 from firmware_sim.plant_config import CduMode
 from tests.wire.broker import Listener, listening, needs_mosquitto
-from tests.wire.loops import BASE, SPEED, Rack, Ring, facts, last, ring, until
+from tests.wire.loops import BASE, ROOT, SPEED, Rack, Ring, facts, last, ring, until
 from valvey.core.leasing import Act
 
 pytestmark = [needs_mosquitto, pytest.mark.timeout(180)]
@@ -93,6 +95,39 @@ async def test_without_its_cdu_nothing_is_opened_and_closing_work_goes_on(desk: 
         assert plan["proof"]["neighbours_pct"] is None
         assert len(plan["proof"]["missing"]) == 2
         await until(lambda: last(listener, "alarm/cdu-unknown").get("active") is True)
+
+
+def planned(desk: Ring, work: str, *more: str) -> tuple[int, str, str]:
+    """Ask for a plan on the command line; return exit code, output, complaints."""
+    where = ["--broker", f"127.0.0.1:{desk.mosquitto.port}", "--site", "bench", "--rack", "r03", "--client", "ann"]
+    command = [sys.executable, "-m", "valvey", "request", work, *where, "--plan", *more]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60.0, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+async def test_a_plan_is_asked_of_the_coordinator_by_the_command_line(desk: Ring) -> None:
+    async with listening(desk.mosquitto.port, ALL) as listener:
+        held = await Rack(listener, "r03").until_granted("isolate")
+        code, out, _ = await asyncio.to_thread(planned, desk, "isolate", "-o", "json")
+        plan = json.loads(out)
+        assert (code, plan["loop"], plan["rack"], plan["work"], plan["simulated"]) == (
+            0,
+            "cdu1",
+            "r03",
+            "isolate",
+            True,
+        )
+        assert plan["refused"] is None
+        assert plan["missing"]
+        code, out, _ = await asyncio.to_thread(planned, desk, "fill")
+        assert code == 3
+        assert "would be        refused:" in out
+        assert "volume          45 L" in out
+        code, _, told = await asyncio.to_thread(planned, desk, "dark")
+        assert (code, "isolate, drain, fill" in told) == (2, True)
+        code, _, told = await asyncio.to_thread(planned, desk, "isolate", "--loop", "cdu9")
+        assert (code, "no coordinator" in told) == (5, True)
+        await Rack(listener, "r03").say(Act.GIVE_BACK, "isolate", held.id)
 
 
 async def test_two_wet_racks_are_a_loop_event_that_a_person_resets(desk: Ring) -> None:

@@ -1,6 +1,7 @@
 """What a work will do to the neighbours, to the loop's pressure and to the clock: worked out before it is begun."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
 
 from valvey.core.chart import State
@@ -16,11 +17,21 @@ COOL_S, RAMP_S, STROKES_S, BLEED_S, OPEN_S = 30.0, 120.0, 10.0, 70.0, 110.0
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """One neighbour's flow now, and what it would become if the CDU's set-point stayed where it is. L/min."""
+
+    now_lpm: float
+    alone_lpm: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One work, predicted.
 
     neighbours_pct   change of every neighbour's flow if the CDU's set-point stayed where it is
-    moved_to         where the coordinator would put the set-point so that they keep theirs, in ``unit``; None: nowhere
+    neighbours       the same for each neighbour of which the flow is known
+    set_point        where the set-point stands, in ``unit``
+    moved_to         where the coordinator would put it so that the neighbours keep their flow; None: nowhere
     total_lpm        flow of the CDU afterwards
     time_s, volume_l   how long it takes, and what flows into or out of the rack
     return_kpa       lowest PT-202 on the way; None where it does not change
@@ -36,6 +47,8 @@ class Plan:
     time_s: float
     volume_l: float
     return_kpa: float | None
+    set_point: float | None = None
+    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
 
@@ -135,7 +148,12 @@ def predict(view: LoopView, work: str, rack: str) -> Plan:
     if work == "fill" and return_kpa is None:
         missing.append("pressure after the fill: PT-202 cannot be believed")
     unit = "" if mode is None else UNITS[mode]
-    return Plan(work, rack, pct, moved, unit, total, _time_s(view, work, rack), volume, return_kpa, tuple(missing))
+    flows = {name: flow for name in view.limits.racks if name != rack and (flow := view.flow_lpm(name))}
+    neighbours = {} if pct is None else {n: Neighbour(flow, flow * (1.0 + pct / 100.0)) for n, flow in flows.items()}
+    time_s = _time_s(view, work, rack)
+    return Plan(
+        work, rack, pct, moved, unit, total, time_s, volume, return_kpa, set_point, neighbours, tuple(missing)
+    )
 
 
 def _time_s(view: LoopView, work: str, rack: str) -> float:

@@ -141,6 +141,21 @@ def test_a_plan_says_what_the_neighbours_would_feel_and_where_the_set_point_woul
     assert (found.unit, found.volume_l, found.missing) == ("L/min", volume_l, ())
     assert found.total_lpm == pytest.approx(600.0 if work == "isolate" else 800.0)
     assert found.time_s > 0.0
+    assert found.set_point == pytest.approx(800.0)
+    assert list(found.neighbours) == ["r1", "r3", "r4"]
+    assert {one.now_lpm for one in found.neighbours.values()} == {200.0}
+    alone = found.neighbours["r4"].alone_lpm
+    assert alone == pytest.approx(2.0 * (100.0 + pct), abs=0.2)
+
+
+def test_a_plan_names_neighbours_only_where_their_flow_is_known() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r4", points={"FT-101": 0.0, "FT-102": 0.0})
+    loop.lose("r3", "FT-101", "FT-102")
+    assert list(plan.predict(loop.view(), "isolate", "r2").neighbours) == ["r1"]
+    loop.cdu["CDU-MODE"] = None
+    found = plan.predict(loop.view(), "isolate", "r2")
+    assert (dict(found.neighbours), found.set_point) == ({}, None)
 
 
 def test_a_plan_in_constant_dp_moves_nothing_and_in_fixed_speed_the_speed() -> None:
