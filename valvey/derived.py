@@ -34,6 +34,7 @@ POINTS: tuple[Point, ...] = (
     Point("JY-101",  Unit.KW,      "heat that the coolant carries off"),
     Point("FDY-101", Unit.L_MIN,   "leak estimate: supply above return over 18 s, density-corrected, learned zero taken off"),
     Point("FDY-102", Unit.L_MIN,   "uncertainty of FDY-101: the smallest lasting leak that is told from chance now"),
+    Point("FY-101",  Unit.L_MIN,   "flow set-point: what the flow control asks for while it has FCV-101"),
     Point("FY-102",  Unit.L_MIN,   "flow by PT-101 less PT-102 and the rack's learned resistance"),
     Point("TY-102",  Unit.DEG_C,   "return temperature, voted of three"),
     Point("TDY-101", Unit.DELTA_K, "supply temperature above the dew point of the room, or of the floor that stands for it"),
@@ -67,12 +68,18 @@ def derived(readings: Readings, memory: Memory, limits: Limits, now_s: float) ->
         "JY-101": sensors.heat.carried_kw,
         "FDY-101": balance.excess_lpm if learned and open_now else None,
         "FDY-102": mass_balance.threshold_lpm(balance) if learned and open_now else None,
+        "FY-101": _setpoint_lpm(memory),
         "FY-102": dp_flow_lpm(view),
         "TY-102": view.return_c(),
         "TDY-101": dew_margin_k(view),
     }
     resting = {"FDY-101"} if balance.settled_s < mass_balance.LONG_S else set()
     return {one.tag: _reading(one, values[one.tag], one.tag in resting, now_s) for one in POINTS}
+
+
+def _setpoint_lpm(memory: Memory) -> float | None:
+    steering = memory.steering
+    return None if steering is None or not steering.active else steering.control.demand.setpoint_lpm
 
 
 def _reading(point: Point, value: float | None, waits: bool, now_s: float) -> Reading:

@@ -38,6 +38,17 @@ def test_a_rack_in_service_tells_heat_flow_by_pressure_return_and_margin() -> No
     assert values["TDY-101"] == pytest.approx(40.0 - 14.05, abs=0.05)
 
 
+def test_the_set_point_is_told_while_the_flow_control_has_the_valve() -> None:
+    rack = flowing()
+    rack.run(0.5)
+    steering = rack.memory.steering
+    assert steering is not None
+    assert shown(rack)["FY-101"] == (steering.control.demand.setpoint_lpm, Quality.GOOD, None)
+    rack.memory = replace(rack.memory, steering=replace(steering, active=False))
+    assert shown(rack)["FY-101"] == (None, Quality.BAD, Reason.STALE)
+    assert shown(isolated())["FY-101"] == (None, Quality.BAD, Reason.STALE)
+
+
 def test_a_leak_estimate_comes_with_what_it_is_worth_once_the_zero_is_learned() -> None:
     rack = learned(flowing(), LONG_S)
     assert shown(rack)["FDY-101"] == (2.5, Quality.GOOD, None)
