@@ -12,7 +12,7 @@ DEV_STAMP   := $(VENV)/.installed-dev
 PACKAGES    := fieldkit valvey racky firmware_sim
 TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
-PARALLEL    := -n auto --dist loadfile
+SPREAD      := $(PY) -m tests.spread
 RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
@@ -21,6 +21,9 @@ SAMPLE      ?= 0
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
+
+# Compiled modules are kept, whatever the shell says: each process that starts would compile all of them anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 # A stamp per lock file: a second run costs one stat. The developer's set contains the demo's, in the same versions.
@@ -59,14 +62,14 @@ mosquitto-under-ci:
 	  $(MAKE) system-packages || echo 'mosquitto could not be installed: the tests that need it will say so'; fi
 
 test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and stepped on two cores, then on sockets and a real broker
-	@pure=0; $(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) $(PYTEST_ARGS) || pure=$$?; \
+	@pure=0; $(SPREAD) --parts $(PYTEST_ARGS) || pure=$$?; \
 	 $(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS) && exit $$pure
 
 unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
-	@$(PYTEST) tests --ignore=tests/wire -m 'not long and not part' $(PARALLEL) $(PYTEST_ARGS)
+	@$(SPREAD) --hypothesis-profile=quick $(PYTEST_ARGS)
 
 coverage: $(DEV_STAMP) ## every branch of valvey/core must be taken by the tests without a wire
-	@$(PYTEST) tests --ignore=tests/wire -m 'not long' $(PARALLEL) --cov --cov-report=term
+	@$(SPREAD) --parts --coverage $(PYTEST_ARGS)
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
 	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
@@ -102,3 +105,4 @@ bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control [QUIC
 clean: ## remove what the targets made, .venv too
 	find $(TYPED) -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	find $(TYPED) -name __pycache__ -prune -exec rm -rf {} +

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from fieldkit.clock import SteppedClock, settle
+from tests.parts import PARTS
+
+settings.register_profile("quick", max_examples=20, deadline=None)  # what `make unit` runs; `make test` runs 100
 
 
 @pytest.fixture
@@ -30,30 +34,6 @@ async def fail_on_stray_task() -> AsyncIterator[None]:
 
 def _others() -> set[asyncio.Task[object]]:
     return asyncio.all_tasks() - {asyncio.current_task()}
-
-
-#: Modules that step whole plants, explore, or start programs: parts of `make test`, too slow to run after every change.
-PARTS = frozenset({
-    "attack/test_exploration.py",
-    "attack/test_paper_rack_by_chance.py",
-    "fieldkit/test_journal.py",
-    "fieldkit/test_ring.py",
-    "fieldkit/test_store.py",
-    "firmware_sim/test_check_physics.py",
-    "firmware_sim/test_faults.py",
-    "firmware_sim/test_plant.py",
-    "firmware_sim/test_plant_rack.py",
-    "firmware_sim/test_procedures_on_the_plant.py",
-    "firmware_sim/test_scenario.py",
-    "test_mutation.py",
-    "test_project.py",
-    "valvey/core/loop/test_on_the_plant.py",
-    "valvey/core/test_testing.py",
-    "valvey/core/test_virtual_sensors_plant.py",
-    "valvey/test_cli.py",
-    "valvey/test_recorder.py",
-    "valvey/test_scan.py",
-})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -41,11 +41,12 @@ def run(rack: PaperRack, for_s: float, dt_s: float = 0.5) -> PaperRack:
 
 
 def takes_s(rack: PaperRack, most_s: float, dt_s: float = 0.1) -> float:
-    """Seconds until the rack has left its present step."""
+    """Seconds until the rack has left its present step: to ``dt_s`` in the first and the last 6 s, between to 0.5 s."""
     place, began_s = (rack.memory.state, rack.memory.step), rack.now_s
     while (rack.memory.state, rack.memory.step) == place:
-        assert rack.now_s - began_s <= most_s, f"still {place}"
-        rack.scan(dt_s=dt_s)
+        spent_s = rack.now_s - began_s
+        assert spent_s <= most_s, f"still {place}"
+        rack.scan(dt_s=0.5 if 6.0 < spent_s < most_s - 6.0 else dt_s)
     return rack.now_s - began_s
 
 
