@@ -11,8 +11,7 @@ from valvey.config_check_times import check_times
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TagPlace
 from valvey.config_rack import RackConfig
-from valvey.ladder import FAST_TIMEOUT_MOST_S
-from valvey.needs import EXPIRING, FAST, LAGGING, OUTPUT_TAGS, READ_BACK, VALVE_BLOCK, WIRING, needed
+from valvey.needs import EXPIRING, FAST, LAGGING, MAYBE_OUTPUTS, OUTPUT_TAGS, READ_BACK, VALVE_BLOCK, WIRING, needed
 
 
 def check(draft: Draft[RackFile], config: RackConfig, named: bool) -> None:
@@ -239,7 +238,7 @@ def _block(draft: Draft[RackFile], found: dict[str, tuple[str, Profile, Point]])
 
 def _missing(draft: Draft[RackFile], config: RackConfig) -> None:
     for tag in OUTPUT_TAGS:
-        if not draft.has(("tags", tag)):
+        if tag not in MAYBE_OUTPUTS and not draft.has(("tags", tag)):
             draft.add(("tags", tag), f"{tag} is missing: an output of every rack", "{bus, point}")
     for tag, sifs in needed().items():
         if not draft.has(("tags", tag)):

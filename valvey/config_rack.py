@@ -9,6 +9,7 @@ from fieldkit.profile import Profile
 from valvey.config_models import RackFile, TagPlace
 from valvey.core.limits import Limits, TripTiming
 from valvey.core.policy import PolicyRule
+from valvey.core.stroking import TAGS as STROKE_TAGS
 from valvey.core.trips import Trip, rows_for
 from valvey.needs import OUTPUT_TAGS
 
@@ -127,6 +128,7 @@ def to_limits(config: RackConfig) -> Limits:
     plain = Limits(
         **numbers,
         armed_in_file=data.armed,
+        stroke_tags=frozenset(STROKE_TAGS) & data.tags.keys(),
         coordinator=data.coordinator is not None,
         name=f"{data.site}/{data.rack}",
         policy=config.policy,

@@ -36,6 +36,7 @@ BUBBLES: dict[str, tuple[int, int, tuple[int, int] | None]] = {
     "XS-101":  (1060, 150, None), "XSY-101": (1120, 150, None), "XI-101": (1180, 150, None),
     "JT-101":  (1060, 230, None), "ET-101": (1120, 230, None), "EV-101": (1180, 230, None),
     "HS-101":  (1060, 350, None), "HS-102": (1120, 350, None),
+    "XK-101":  (250, 60, None), "XKI-101": (305, 60, None), "XKP-101": (360, 60, None), "XKF-101": (415, 60, None),
     "TT-110":  (1060, 470, None), "MT-110": (1120, 470, None), "ZS-110": (1180, 470, None),
     "PT-201":  (70, 190, None), "TT-201": (120, 190, None), "FT-201": (170, 190, None),
     "P-201A":  (70, 290, None), "P-201B": (120, 290, None), "LT-201": (70, 370, None), "LDT-201": (120, 370, None),
@@ -49,6 +50,7 @@ BOXES: tuple[tuple[int, int, int, int, str], ...] = (
     (1020, 420, 210, 90, "room (Racky)"),
     (500, 615, 180, 80, "floor under the racks"),
     (785, 705, 120, 60, "drain sump"),
+    (220, 16, 225, 70, "partial stroke"),
 )
 PIPES: tuple[tuple[tuple[int, int], ...], ...] = (
     ((210, SUPPLY_Y), (680, SUPPLY_Y)),

@@ -95,6 +95,9 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
             "failed": memory.failed,
             "litres": None if memory.work is None else round(memory.work.litres, 2),
             "flow": flow_detail(memory),
+            "stroke": None
+            if memory.stroke is None
+            else {"valve": f"XV-{memory.stroke.valve}", "outcome": memory.stroke.outcome},
         },
     )
 

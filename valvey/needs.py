@@ -6,13 +6,15 @@ The judges are code; a test runs every judge and compares what it reads with thi
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from valvey.core.gate import NO_WRITE
+from valvey.core.gate import NO_WRITE, STROKE
 from valvey.core.policy import PolicyRule
 from valvey.core.trips import Trip
 
 OUTPUT_TAGS: tuple[str, ...] = tuple(tag for tag, _ in NO_WRITE.items())
 VALVE_BLOCK = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101")
 """Written as one request, in the order of the registers."""
+MAYBE_OUTPUTS = frozenset({STROKE})
+"""Outputs that a rack may do without: not every valve controller times a partial stroke."""
 EXPIRING = ("XS-101", "XV-101", "XV-102", "XV-103", "XV-104")
 """Outputs that have to go off by themselves; FCV-101 holds on purpose."""
 READ_BACK = {"XV-101": "XY-101", "XV-102": "XY-102", "XV-103": "XY-103", "XV-104": "XY-104", "XS-101": "XSY-101"}

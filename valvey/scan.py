@@ -69,13 +69,14 @@ def evidence_of(
         value = None if reading is None else reading.usable_value(now_s, EVIDENCE_AGE_S)
         return None if value is None else value >= 0.5
 
-    rise_s = memory.permit_rise_s
+    rise_s, stroked = memory.permit_rise_s, memory.stroking(now_s)
     return Evidence(
         coil={output: seen(tag) for output, tag in _COILS},
         shut={output: seen(tag) for output, tag in _SHUT},
         entering=rise_s is not None and now_s - rise_s <= ENTERING_S,
         valves_acknowledged_s=None if acknowledged_s is None else now_s - acknowledged_s,
         locked=bool(memory.locks or memory.latches),
+        stroking=None if stroked is None else f"XV-{stroked}",
     )
 
 

@@ -18,7 +18,9 @@ from fieldkit.units import Unit
 REFRESH_S = 0.25
 """The whole demand is written again this long after the last time, whatever the feedback says (limit: 0.5 s)."""
 RETRY_S = 0.02
-PERMIT = "XS-101"
+ONCE_S = 0.3
+"""What is written once is written at once or not at all: later it would meet another rack."""
+PERMIT, STROKE = "XS-101", "XK-101"
 VALVES = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101")
 
 
@@ -54,6 +56,8 @@ class Writer:
         self._dirty = False
         self._begun_s = float("-inf")
         self._wake = asyncio.Event()
+        self._once: tuple[float, float] | None = None
+        """A stroke test that is still to be written: its value, and when it was demanded."""
         self.acknowledged_s: float | None = None
         """When the valve block was last acknowledged since start; None = never."""
         self.counters = WriteCounters()
@@ -62,9 +66,15 @@ class Writer:
     def put(self, writes: Mapping[str, float]) -> bool:
         """Take the demand of one scan; True when it differs from the last one. Never blocks.
 
-        An empty demand means that nothing may be written.
+        An empty demand means that nothing may be written. A stroke test is written once, and never repeated.
         """
+        once = writes.get(STROKE)
+        if once is not None:
+            writes = {tag: value for tag, value in writes.items() if tag != STROKE}
+            self._wake.set()
         changed = writes != self._demand
+        if changed or once is not None:  # a newer demand is of another rack than the test was meant for
+            self._once = None if once is None else (once, self._clock.now_s())
         if changed:
             self._demand = dict(writes)
             self._dirty = True
@@ -86,6 +96,8 @@ class Writer:
             self.counters.passes += 1
             try:
                 done = await self._write(demand)
+                if done:
+                    await self._write_once()
             except LinkError as error:
                 done = False
                 self.counters.failed += 1
@@ -97,6 +109,11 @@ class Writer:
                 self.counters.slowest_s = max(self.counters.slowest_s, self._clock.now_s() - self._begun_s)
             else:
                 self._dirty = True
+
+    async def _write_once(self) -> None:
+        once, self._once = self._once, None
+        if once is not None and self._clock.now_s() - once[1] <= ONCE_S:
+            await self._send({STROKE: once[0]}, read_back=False)
 
     async def _write(self, demand: Mapping[str, float]) -> bool:
         """One pass; False when a newer demand came in between or a part of it was not acknowledged."""

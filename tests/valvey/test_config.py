@@ -35,9 +35,29 @@ def _line(start: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if line.strip().startswith(start))
 
 
+def test_a_rack_says_who_coordinates_its_loop(tmp_path: Path) -> None:
+    none, named = to_limits(racks.rack(tmp_path)), to_limits(racks.rack(tmp_path, ("loop: none ", "loop: cdu1 ")))
+    assert (none.coordinator, none.name, named.coordinator) == (False, "demo/r01", True)
+    armed = ("armed: false ", "armed: true ")
+    (fault,) = racks.faults(tmp_path, ("loop: none ", "# "), armed)
+    assert (fault.key, fault.message) == ("loop", "is missing: an armed rack says who coordinates its loop")
+    assert fault.allowed == "the coordinator's name, or none: nobody shares this rack's loop"
+    for sound in ((armed,), (("loop: none ", "# "),), (("loop: none ", "# "), armed, ("simulated: false", "simulated: true"))):
+        assert racks.faults(tmp_path, *sound) == ()
+
+
+def test_a_coordinator_is_asked_over_the_broker(tmp_path: Path) -> None:
+    lines = racks.EXAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
+    mqtt = next(line for line in lines if line.startswith("mqtt:"))
+    (fault,) = racks.faults(tmp_path, ("loop: none ", "loop: cdu1 "), (mqtt, ""))
+    assert (fault.key, fault.message) == ("loop", "cdu1 is asked over MQTT, and this rack has no broker")
+    assert fault.allowed == "mqtt: {host, port}, or none"
+    assert racks.faults(tmp_path, (mqtt, "")) == ()
+
+
 def test_the_shipped_example_is_sound_and_keeps_the_designs_estimates() -> None:
     limits, design = to_limits(load(racks.EXAMPLE)), Limits()
-    tuned = {"armed_in_file", "timing", "policy", "max_age_s", "link_of"}
+    tuned = {"stroke_tags", "armed_in_file", "timing", "policy", "max_age_s", "link_of", "name"}
     assert {name: getattr(limits, name) for name in Limits.__slots__ if name not in tuned} == {
         name: getattr(design, name) for name in Limits.__slots__ if name not in tuned
     }
@@ -46,6 +66,18 @@ def test_the_shipped_example_is_sound_and_keeps_the_designs_estimates() -> None:
     assert limits.max_age_s["PT-201"] == pytest.approx(0.6)
     assert limits.link_of["LDT-101"] == "leak_panel"
     assert "XV-101" not in limits.max_age_s
+    assert limits.stroke_tags == {"XK-101", "XKI-101", "XKP-101", "XKF-101"}
+
+
+def test_a_rack_may_do_without_a_device_timed_stroke(tmp_path: Path) -> None:
+    gone = [
+        (line, "")
+        for line in racks.EXAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
+        if line.startswith("  XK")
+    ]
+    assert len(gone) == 4
+    assert to_limits(racks.rack(tmp_path, *gone)).stroke_tags == frozenset()
+    assert to_limits(racks.rack(tmp_path, gone[0])).stroke_tags == {"XKI-101", "XKP-101", "XKF-101"}
 
 
 def test_a_file_with_ten_faults_gets_one_answer_with_all_ten() -> None:

@@ -8,7 +8,7 @@ from valvey.core.admission import accepted, refused
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.judging import Judged
-from valvey.core.memory import Answered, Bypass, Inventory, Lock, Memory
+from valvey.core.memory import Answered, Bypass, Inventory, Lock, Memory, Stroke
 from valvey.core.policy import PolicyRule
 from valvey.core.requests import Request
 from valvey.core.trips import NEVER_BYPASSED, Trip
@@ -152,6 +152,15 @@ def _set_point(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: R
     return flow_requests.set_point(view, request)
 
 
+def _stroke(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
+    """Command it in this scan's outputs, and in no other's."""
+    memory, valve = view.memory, str(request.args["valve"])
+    if valve not in {"XV-101", "XV-102"}:
+        return memory, refused(request, "args", f"'{valve}' is not stroked", "'valve' is XV-101 or XV-102"), ()
+    stroke = Stroke(valve.removeprefix("XV-"), view.now_s)
+    return replace(memory, stroke=stroke), accepted(request), (_fact(FactKind.STROKE, view, request, valve=valve),)
+
+
 def _leak_evidence(view: View, _judged: Judged, _trips: tuple[Trip, ...], request: Request) -> Outcome:
     memory, wet = view.memory, bool(request.args["wet"])
     tray = f"TRAY-{request.args['tray']}"
@@ -172,5 +181,6 @@ ACTS: dict[str, Callable[[View, Judged, tuple[Trip, ...], Request], Outcome]] = 
     "disarm": _disarm,
     "commission": _commission,
     "set_point": _set_point,
+    "stroke": _stroke,
     "leak_evidence": _leak_evidence,
 }

@@ -12,6 +12,7 @@ from valvey.core.leasing import new_boot as without_lease
 from valvey.core.leasing import new_start
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect, Latch, Lock, Memory, Sighting
+from valvey.core.stroking import RUNNING_TAG
 from valvey.core.view import View
 from valvey.core.virtual_sensors import carried
 
@@ -115,7 +116,8 @@ def adopt(view: View, demand: bool) -> Event | None:
 
     demand  whether any safety function demands in this scan
     """
-    if _enough(view.memory.sightings):
+    stroked = view.on(RUNNING_TAG) is True  # its coil is off for a moment, and comes back by itself
+    if _enough(view.memory.sightings) and not stroked:
         return next(row.event for row in ADOPTION if not (row.quiet and demand) and row.holds(view))
     if view.now_s - view.memory.since_s >= view.limits.adopt_s:
         return Event.ADOPT_ESD if _row_esd(view) else Event.ADOPT_ISOLATING

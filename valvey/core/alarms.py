@@ -8,7 +8,7 @@ from fieldkit import alarm
 from fieldkit.alarm import AlarmState, Phase
 from fieldkit.errors import Refusal
 from fieldkit.reading import Quality
-from valvey.core import virtual_sensors
+from valvey.core import stroking, virtual_sensors
 from valvey.core.admission import accepted, refused
 from valvey.core.alarm_rows import row_of, slug
 from valvey.core.chart import State, Step
@@ -94,6 +94,7 @@ def conditions(view: View, judged: Judged) -> Iterable[str]:
         yield "write-late"
     yield from _plant(view)
     yield from flow_conditions(view)
+    yield from stroking.conditions(memory)
     yield from virtual_sensors.conditions(memory.sensors)
     yield from _people(view)
 

@@ -61,7 +61,7 @@ def _filled(memory: Memory, event: Event) -> Memory:
         return replace(memory, inventory=Inventory.EMPTY)
     if event is E.FILLED:
         return replace(memory, inventory=Inventory.FULL)
-    return replace(memory, tested=True) if event is E.TESTED else memory
+    return replace(memory, tested=True, stroke=None) if event is E.TESTED else memory  # both made their full stroke
 
 
 def _was(memory: Memory) -> State | None:

@@ -29,6 +29,7 @@ class FactKind(StrEnum):
     COMMISSIONED = "commissioned"
     EVIDENCE = "leak_evidence"
     SET_POINT = "set_point"
+    STROKE = "stroke"
     LEASE = "lease"
     UNCOORDINATED = "uncoordinated"
 

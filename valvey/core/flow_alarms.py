@@ -25,7 +25,8 @@ def conditions(view: View) -> Iterable[str]:
     if steering is None or not steering.active:
         return
     for trouble in troubles(steering.control, tuning_for(view.limits)):
-        if trouble is not Trouble.NO_HEADER or _HEADER <= view.limits.max_age_s.keys():  # a rack without them is told once
+        unknown = trouble is Trouble.NO_HEADER and not view.limits.max_age_s.keys() >= _HEADER
+        if not unknown:  # a rack that has not these transmitters is not told for ever that they are missing
             yield NAMES[trouble]
     if steering.bound is Bound.CEILING:
         yield "flow-ceiling"

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 from valvey.core.chart import OPENING_WORK, State
 
+STROKE = "XK-101"
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
@@ -21,6 +23,8 @@ class Outputs:
     xv_103: bool | None = None
     xv_104: bool | None = None
     fcv_101_pct: float | None = None
+    xk_101: float | None = None
+    """Partial stroke that the valve controller times: 1 of XV-101, 2 of XV-102. Written once, in one scan."""
 
     def items(self) -> tuple[tuple[str, float | None], ...]:
         """The demand by output tag, contacts as 0.0 and 1.0."""
@@ -31,6 +35,7 @@ class Outputs:
             ("XV-103", _number(self.xv_103)),
             ("XV-104", _number(self.xv_104)),
             ("FCV-101", self.fcv_101_pct),
+            (STROKE, self.xk_101),
         )
 
 
@@ -50,6 +55,7 @@ class Evidence:
     entering    True only in the scan that has just entered FLOWING, until its permit is read back (≤ 0.5 s)
     valves_acknowledged_s  age of the last acknowledged valve write since start, None = none yet
     locked      a lock or a latch stands
+    stroking    tag of the isolation valve that the valve controller strokes now: its coil falls and rises by itself
     """
 
     coil: Mapping[str, bool | None]
@@ -57,6 +63,7 @@ class Evidence:
     entering: bool
     valves_acknowledged_s: float | None
     locked: bool
+    stroking: str | None = None
 
 
 _S = State
@@ -81,10 +88,14 @@ class Admission(StrEnum):
 def _isolation_valve(tag: str, state: State, field: Evidence) -> Admission:
     """XV-101/102: held while read back energised; raised only by opening work, unlocked, with the drain proven shut.
 
+    The one that the valve controller strokes is held too: the command stays, the device drops and raises the coil.
+
     A coil that cannot be read back is neither raised nor dropped in service: nothing is written, SIF-8 counts.
     """
     coil = field.coil.get(tag)
     if coil is True and state in _OPEN_STATES:
+        return Admission.PASS
+    if coil is False and tag == field.stroking and state is _S.FLOWING:
         return Admission.PASS
     if state in OPENING_WORK and not field.locked and field.shut.get("XV-103") is True:
         return Admission.PASS
@@ -114,6 +125,14 @@ def _vent(_tag: str, state: State, _field: Evidence) -> Admission:
     return Admission.PASS if state in {_S.DRAINING, _S.FILLING} else Admission.SAFE
 
 
+def _stroke(value: float, state: State, field: Evidence) -> Admission:
+    """XK-101: one valve's number, in service and unlocked, with both isolation valves held and neither shut."""
+    valves = ("XV-101", "XV-102")
+    held = all(field.coil.get(tag) is True and field.shut.get(tag) is False for tag in valves)
+    fits = value in {1.0, 2.0} and state is _S.FLOWING and held and not field.locked
+    return Admission.PASS if fits else Admission.WITHHOLD
+
+
 #: Every contact that Valvey may ever energise, and the rule that lets it.
 ENERGISE: dict[str, Callable[[str, State, Evidence], Admission]] = {
     "XS-101": _permit,
@@ -124,6 +143,10 @@ ENERGISE: dict[str, Callable[[str, State, Evidence], Admission]] = {
 }
 
 
+#: Writes of their own, beside the valves' block.
+_APART = ("XS-101", STROKE)
+
+
 def admit(tag: str, value: float, state: State, field: Evidence) -> Admission:
     """Judge one write. A tag that is not listed, or a value that no output has, never passes."""
     if state is _S.STARTUP:
@@ -131,6 +154,8 @@ def admit(tag: str, value: float, state: State, field: Evidence) -> Admission:
     if tag == "FCV-101":
         top_pct = 100.0 if state in _THROTTLE_STATES else FILLING_MAX_PCT if state is _S.FILLING else 0.0
         return Admission.PASS if 0.0 <= value <= top_pct else Admission.SAFE
+    if tag == STROKE:
+        return _stroke(value, state, field)
     if tag not in ENERGISE or value not in {0.0, 1.0}:
         return Admission.WITHHOLD
     return ENERGISE[tag](tag, state, field) if value else Admission.PASS
@@ -146,8 +171,9 @@ def pass_through(outputs: Outputs, state: State, field: Evidence) -> tuple[dict[
     answers = {tag: admit(tag, value, state, field) for tag, value in demands.items()}
     stopped: dict[str, Admission] = {tag: answer for tag, answer in answers.items() if answer is not Admission.PASS}
     writes = {tag: value if answers[tag] is Admission.PASS else 0.0 for tag, value in demands.items()}
-    if answers.get("XS-101") is Admission.WITHHOLD:
-        del writes["XS-101"]
-    if Admission.WITHHOLD in {answer for tag, answer in answers.items() if tag != "XS-101"}:
-        writes = {tag: value for tag, value in writes.items() if tag == "XS-101"}
+    for tag in _APART:
+        if answers.get(tag) is Admission.WITHHOLD:
+            del writes[tag]
+    if Admission.WITHHOLD in {answer for tag, answer in answers.items() if tag not in _APART}:
+        writes = {tag: value for tag, value in writes.items() if tag in _APART}
     return writes, stopped

@@ -13,7 +13,7 @@ from fieldkit.chart import Row, reachable
 from fieldkit.reading import Readings
 from valvey.core.chart import DEMANDED_OPEN, OPENING_WORK, PERMIT_ON, Event, State, Step
 from valvey.core.facts import Fact, FactKind
-from valvey.core.gate import FILLING_MAX_PCT, PERMIT_REFRESH_S, Evidence
+from valvey.core.gate import FILLING_MAX_PCT, PERMIT_REFRESH_S, STROKE, Evidence
 from valvey.core.leasing import Answer
 from valvey.core.memory import Effect, Memory
 from valvey.core.requests import Request
@@ -52,7 +52,8 @@ class Passage:
 
     def raises(self, tag: str) -> bool:
         """Whether ``tag`` is written energised although it is not read back so."""
-        return bool(self.writes.get(tag)) and self.evidence.coil.get(tag) is not True
+        held = tag == self.evidence.stroking  # its device drops and raises the coil; the command stands
+        return bool(self.writes.get(tag)) and self.evidence.coil.get(tag) is not True and not held
 
     def drops(self, tag: str) -> bool:
         """Whether ``tag`` is written de-energised (or 0 %)."""
@@ -120,7 +121,10 @@ def i4_only_the_whitelist_is_written(one: Passage) -> str | None:
         "XV-104": frozenset({State.DRAINING, State.FILLING}),
     }
     for tag, value in writes.items():
-        if tag == "FCV-101":
+        if tag == STROKE:
+            if state is not State.FLOWING or value not in {1.0, 2.0} or one.after.locks or one.after.latches:
+                return f"{STROKE} is written {value} in {state}"
+        elif tag == "FCV-101":
             full = state in serving or state is State.OPENING
             top = 100.0 if full else FILLING_MAX_PCT if state is State.FILLING else 0.0
             if not 0.0 <= value <= top:

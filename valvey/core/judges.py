@@ -248,10 +248,11 @@ def left_open_limit(view: View) -> Judgement:
     flow = view.best("FT-101", "FT-102")
     low = U if flow is None else D if flow < limit else H
     judgements = []
+    stroked = view.memory.stroking(view.now_s)
     for number in ("101", "102"):
         lost = _contact(view, f"ZSO-{number}", danger=False)
         second = any_of([_contact(view, f"ZSC-{number}", danger=True).verdict, low])
-        verdict = H if H in (lost.verdict, second) else U if U in (lost.verdict, second) else D
+        verdict = H if number == stroked or H in (lost.verdict, second) else U if U in (lost.verdict, second) else D
         judgements.append(lost._replace(verdict=verdict))
     return _any(judgements)
 
@@ -271,8 +272,9 @@ def power_not_off(view: View) -> Judgement:
 
 
 def coil_off(view: View) -> Judgement:
-    """OPEN_LOST: an isolation valve's coil is off though it is demanded on."""
-    return _any([_contact(view, "XY-101", danger=False), _contact(view, "XY-102", danger=False)])
+    """OPEN_LOST: an isolation valve's coil is off though it is demanded on, and not stroked by its device."""
+    stroked = view.memory.stroking(view.now_s)
+    return _any([_contact(view, f"XY-{number}", danger=False) for number in ("101", "102") if number != stroked])
 
 
 def shut_limit_made(view: View) -> Judgement:

@@ -10,6 +10,7 @@ from valvey.core.lending import remark
 from valvey.core.memory import Answered, Memory, Pending
 from valvey.core.progress import progress
 from valvey.core.requests import REQUESTS, Kind, Request, kind_of
+from valvey.core.stroking import OUTCOMES
 from valvey.core.view import View
 
 S = State
@@ -75,8 +76,7 @@ def _finish(view: View, facts: list[Fact], cancelled: bool) -> tuple[Memory, lis
         if memory.state in row.goal and row.proof(view):
             facts.append(_ended(view, one, "succeeded", ""))
         elif _given_up(memory, one):
-            why = "it was given up" if memory.failed is None else FAILURES[memory.failed]
-            facts.append(_ended(view, one, missed, f"{why}; the rack stays {memory.state}"))
+            facts.append(_ended(view, one, missed, f"{_given_up_by(memory, one)}; the rack stays {memory.state}"))
         elif memory.state not in row.goal and memory.state not in row.way:
             facts.append(_ended(view, one, missed, _why(memory)))
         else:
@@ -107,8 +107,16 @@ def _on_the_way(view: View, one: Pending) -> tuple[Pending, list[Fact]]:
 
 
 def _given_up(memory: Memory, one: Pending) -> bool:
-    """Whether a planned isolation has been cancelled, took too long or was overtaken by a trip."""
+    """Whether a planned isolation has been cancelled, took too long or was overtaken by a trip; or a stroke failed."""
+    if one.request == "stroke":
+        return memory.stroke is not None and memory.stroke.outcome is not None
     return one.request == "isolate" and memory.state in {S.FLOWING, S.COOLDOWN} and not memory.isolate_wanted
+
+
+def _given_up_by(memory: Memory, one: Pending) -> str:
+    if one.request == "stroke" and memory.stroke is not None and memory.stroke.outcome is not None:
+        return OUTCOMES[memory.stroke.outcome]
+    return "it was given up" if memory.failed is None else FAILURES[memory.failed]
 
 
 def _ended(view: View, one: Pending, status: str, reason: str) -> Fact:

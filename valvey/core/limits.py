@@ -106,6 +106,8 @@ class Limits:
     policy: tuple[PolicyRule, ...] = ()
     shadows: frozenset[str] = frozenset()
     """Rows of the trip table that this site has judge and tell only; none but SIF-11 may be."""
+    stroke_tags: frozenset[str] = frozenset()
+    """Those of ``stroking.TAGS`` that the rack has: all of them, and its valve controller times a partial stroke."""
     trip_sources: frozenset[str] = frozenset({"coordinator"})
     """Roles whose ``dark`` and ``isolate`` with ``trip: true`` act as a trip (SIF-10)."""
     max_age_s: Mapping[str, float] = field(default_factory=dict)

@@ -159,6 +159,27 @@ class Work:
     since_s: Mapping[str, float] = field(default_factory=dict)
 
 
+#: A partial stroke is over by then: the device's 1.5 s, and the age of what is read of it.
+STROKE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A partial stroke in service, the last one or the present one.
+
+    valve     "101" or "102"
+    since_s   when it was commanded
+    begun     something was seen of it;  left  the valve's open limit was seen to break
+    outcome   a name of ``stroking.OUTCOMES``; None while it runs
+    """
+
+    valve: str
+    since_s: float
+    begun: bool = False
+    left: bool = False
+    outcome: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """The rack as Valvey knows it. See the module docstring for times."""
@@ -235,6 +256,8 @@ class Memory:
     """What the present drain, fill or test has seen."""
     failed: str | None = None
     """What ended the last planned work, by its name in ``failures.FAILURES``; None once new work begins."""
+    stroke: Stroke | None = None
+    """The last partial stroke."""
     would_trip: tuple[str, ...] = ()
     """Rows that would have tripped, but only tell: shadow rows, and every row of a disarmed rack."""
     sensors: VirtualSensors = field(default_factory=VirtualSensors)
@@ -248,6 +271,12 @@ class Memory:
     answered: tuple[Answered, ...] = ()
     pending: tuple[Pending, ...] = ()
     alarms: Mapping[str, AlarmState] = field(default_factory=dict)
+
+    def stroking(self, now_s: float) -> str | None:
+        """Number of the isolation valve that the valve controller strokes now; None = neither."""
+        stroke = self.stroke
+        running = stroke is not None and stroke.outcome is None and now_s - stroke.since_s <= STROKE_S
+        return stroke.valve if stroke is not None and running else None
 
     def latched(self, sif: str) -> bool:
         return any(latch.sif == sif for latch in self.latches)

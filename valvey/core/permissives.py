@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from valvey.core import stroking
 from valvey.core.chart import State
 from valvey.core.lending import SILENT
 from valvey.core.memory import Inventory
@@ -148,7 +149,23 @@ def throttled(view: View) -> tuple[str, str] | None:
 
 
 def partial_stroke(view: View) -> tuple[str, str] | None:
-    return (
-        "no device-timed partial stroke is set up for the valve controller",
-        "'test' in ISOLATED: it strokes both isolation valves fully",
-    )
+    """The valve controller times it, both valves stand proven open, and nothing else is under way."""
+    memory = view.memory
+    if memory.state is not State.FLOWING:
+        return ("a partial stroke is made in service", "'test' in ISOLATED: it strokes both isolation valves fully")
+    missing = ", ".join(tag for tag in stroking.TAGS if tag not in view.limits.stroke_tags)
+    if missing:
+        return (
+            f"no device-timed partial stroke is set up for the valve controller: {missing} not in the file",
+            "a valve controller that times it, and its four points; until then 'test' in ISOLATED strokes both fully",
+        )
+    lost = ", ".join(tag for tag in stroking.TAGS[1:] if view.on(tag) is None)
+    if lost:
+        return (f"{lost} cannot be believed", f"good readings of {lost}")
+    if memory.stroking(view.now_s) is not None or view.on(stroking.RUNNING_TAG) is True:
+        return ("a stroke test is running", "its end, two seconds from its start")
+    if memory.isolate_wanted:
+        return ("an isolation is under way", "its end, or 'cancel'")
+    if not (view.open_proven() and view.coils_on()):
+        return ("the isolation valves are not proven open", "ZSO-101, ZSO-102, XY-101 and XY-102 good and made")
+    return None

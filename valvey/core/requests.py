@@ -9,6 +9,7 @@ from typing import Any
 from valvey.core import permissives
 from valvey.core.chart import Event, State
 from valvey.core.permissives import Permissive
+from valvey.core.stroking import PASSED
 from valvey.core.view import View
 
 
@@ -118,6 +119,10 @@ def _tested(view: View) -> bool:
     return view.memory.tested
 
 
+def _stroked(view: View) -> bool:
+    return view.memory.stroke is not None and view.memory.stroke.outcome == PASSED
+
+
 def _all_proven_off(view: View) -> bool:
     return view.shut_proven() and view.on("XI-101") is False
 
@@ -133,7 +138,7 @@ _ROWS: tuple[RequestRow, ...] = (
     RequestRow("drain",          K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "block, bleed and drain", (permissives.armed, permissives.storage, permissives.locked, permissives.proven_shut, permissives.drain_metered, permissives.pressure_known, permissives.sump_free, permissives.granted("drain")), event=Event.DRAIN, goal=frozenset({S.DRAINED}), way=frozenset({S.DRAINING})),
     RequestRow("fill",           K.OPENING, _OPERATION, frozenset({S.ISOLATED, S.DRAINED}), "fill and vent", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.not_full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.throttled, permissives.fill_metered, permissives.pressure_known, permissives.sump_free, permissives.granted("fill")), event=Event.FILL, goal=frozenset({S.ISOLATED}), way=frozenset({S.FILLING, S.TESTING}), proof=_tested),
     RequestRow("test",           K.OPENING, _OPERATION, frozenset({S.ISOLATED}), "pressure and stroke test", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.full, permissives.no_power, permissives.proven_shut, permissives.drain_shut, permissives.pressure_known, permissives.granted("test")), event=Event.TEST, goal=frozenset({S.ISOLATED}), way=frozenset({S.TESTING}), proof=_tested),
-    RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "device-timed stroke test of one valve", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.partial_stroke), args={"valve": _TEXT}),
+    RequestRow("stroke",         K.OPENING, _ENGINEERS, frozenset({S.ISOLATED, S.FLOWING, S.ESD}), "partial stroke of XV-101 or XV-102 in service, timed by the valve controller", (permissives.armed, permissives.storage, permissives.no_latch, permissives.no_lock, permissives.partial_stroke), args={"valve": _TEXT}, goal=frozenset({S.FLOWING}), proof=_stroked),
     RequestRow("reset",          K.OPENING, _STAFF,     _ADOPTED,     "clear the named latches whose cause is gone; opens nothing", args={"sif": _LIST}, why=True),
     RequestRow("unlock",         K.OPENING, _STAFF,     _ALL_STATES,  "remove a lock: its owner, or a supervisor", args={"owner": _TEXT}, why=True),
     RequestRow("bypass",         K.OPENING, _ENGINEERS, _ALL_STATES,  "bounded bypass of one SIF or detector", args={"name": _TEXT, "for_s": Arg((int, float), low=1.0, high=86400.0)}, why=True),

@@ -21,6 +21,7 @@ from valvey.core.machine import ROWS, advance
 from valvey.core.memory import Inventory, Memory
 from valvey.core.requests import Request
 from valvey.core.steering import steer
+from valvey.core.stroking import NUMBERS, follow
 from valvey.core.trips import Trip, rows_for
 from valvey.core.view import View
 
@@ -95,6 +96,7 @@ def step(
 
     memory = _settle(replace(view, memory=memory), dt_s)
     memory = steer(replace(view, memory=memory), rack.tuning)
+    memory = follow(replace(view, memory=memory))
     memory, asks, lent = lending.settle(replace(view, memory=memory))
     memory, locked = standing.turn_key(replace(view, memory=memory))
     memory, answered = remember(replace(view, memory=memory), requests, heard.answers, view.memory.state)
@@ -182,4 +184,7 @@ def demand(memory: Memory, limits: Limits) -> Outputs:
         Throttle.FILL: limits.fcv_fill_pct,
         Throttle.KEEP: memory.fcv_pct,
     }[row.fcv_101]
-    return Outputs(row.xs_101, row.xv_101, row.xv_102, row.xv_103, row.xv_104, pct)
+    stroke = memory.stroke
+    begins = stroke is not None and stroke.outcome is None and stroke.since_s == memory.now_s  # written once
+    xk = NUMBERS[stroke.valve] if stroke is not None and begins else None
+    return Outputs(row.xs_101, row.xv_101, row.xv_102, row.xv_103, row.xv_104, pct, xk)

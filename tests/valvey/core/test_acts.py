@@ -10,8 +10,8 @@ from tests.attack.bench import LIMITS, Node, rack, request, scan, standing, tell
 from valvey.core.acts import LOCKS_MAX
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
-from valvey.core.memory import Bypass, Effect, Inventory, Latch, Lock
 from valvey.core.flow_state import Mode
+from valvey.core.memory import Bypass, Effect, Inventory, Latch, Lock
 from valvey.core.policy import DEFAULT_POLICY, Action, PolicyRule
 from valvey.core.requests import Request
 from valvey.core.step import Setup, setup

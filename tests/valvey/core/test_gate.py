@@ -104,8 +104,8 @@ def test_a_rack_in_service_is_rewritten_whole() -> None:
 
 
 def test_the_demand_is_told_by_output_tag() -> None:
-    assert dict(SERVE.items()) == SERVE_WRITES
-    assert dict(NO_WRITE.items()) == dict.fromkeys(TAGS)
+    assert dict(SERVE.items()) == {**SERVE_WRITES, "XK-101": None}
+    assert dict(NO_WRITE.items()) == dict.fromkeys((*TAGS, "XK-101"))
 
 
 def test_no_demand_writes_nothing_in_any_state() -> None:
@@ -162,3 +162,55 @@ def test_drain_and_isolation_valves_demanded_together_never_open_together() -> N
         assert not (writes.get("XV-103") and writes.get("XS-101"))
         if state not in {S.FLOWING, S.UNLOADING}:
             assert not writes.get("XS-101")
+
+
+# --- the partial stroke ------------------------------------------------------------------------------------------------
+
+OPEN = Evidence(HELD, {"XV-101": False, "XV-102": False, "XV-103": True}, False, 0.1, False)
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_stroke_is_commanded_only_in_service_with_both_valves_held_open_and_nothing_locked(state: State) -> None:
+    for xy_101, xy_102, zsc_101, zsc_102, locked in product(BITS, BITS, BITS, BITS, (True, False)):
+        coils, shut = (
+            {**HELD, "XV-101": xy_101, "XV-102": xy_102},
+            {"XV-101": zsc_101, "XV-102": zsc_102, "XV-103": True},
+        )
+        seen = Evidence(coils, shut, False, 0.1, locked)
+        fits = state is S.FLOWING and xy_101 and xy_102 and zsc_101 is False and zsc_102 is False and not locked
+        for value in (1.0, 2.0):
+            assert admit("XK-101", value, state, seen) is (PASS if fits else WITHHOLD)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 3.0, -1.0, NAN, INF])
+def test_a_stroke_of_no_valve_never_passes(value: float) -> None:
+    assert admit("XK-101", value, S.FLOWING, OPEN) is WITHHOLD
+
+
+def test_a_stroke_that_may_not_be_is_left_out_and_the_rest_is_written() -> None:
+    demand = replace(SERVE, xk_101=1.0)
+    assert pass_through(demand, S.FLOWING, OPEN) == ({**SERVE_WRITES, "XK-101": 1.0}, {})
+    locked = replace(OPEN, locked=True)
+    assert pass_through(demand, S.FLOWING, locked) == (SERVE_WRITES, {"XK-101": WITHHOLD})
+    # where the valves are withheld, so is what would move one of them
+    blind = replace(OPEN, coil={**HELD, "XV-102": None})
+    assert pass_through(demand, S.FLOWING, blind) == ({"XS-101": 1.0}, {"XV-102": WITHHOLD, "XK-101": WITHHOLD})
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("tag", ["XV-101", "XV-102"])
+def test_only_the_valve_that_is_stroked_keeps_its_command_while_its_coil_is_off(tag: str, state: State) -> None:
+    stroked = replace(OPEN, coil=dict.fromkeys(TAGS, False), stroking=tag)
+    for other in ("XV-101", "XV-102"):
+        without = admit(other, 1.0, state, replace(stroked, stroking=None))
+        held = other == tag and state is S.FLOWING
+        assert admit(other, 1.0, state, stroked) is (PASS if held else without)
+        assert admit(other, 0.0, state, stroked) is (WITHHOLD if state is S.STARTUP else PASS)
+    lost = replace(OPEN, coil=dict.fromkeys(TAGS), stroking=tag)
+    assert admit(tag, 1.0, S.FLOWING, lost) is WITHHOLD
+
+
+def test_no_drain_vent_or_permit_gains_by_a_stroke() -> None:
+    for tag, state in product(("XS-101", "XV-103", "XV-104", "FCV-101"), State):
+        for stroking in ("XV-101", "XV-102"):
+            assert admit(tag, 1.0, state, replace(OPEN, stroking=stroking)) is admit(tag, 1.0, state, OPEN)
