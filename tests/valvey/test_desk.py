@@ -232,12 +232,12 @@ async def test_a_client_is_told_how_far_its_work_is(rig: Rig) -> None:
         "state": State.DRAINING,
         "step": Step.WATCH,
     }
-    await rig.scan(fact(FactKind.PROGRESS, **fields, percent=12.5, eta_s=300.0))
+    await rig.scan(fact(FactKind.PROGRESS, **fields, percent=12.5, eta_s=300.0, remark=""))
     rig.keeper.kept = 1
     await rig.scan()
     (told,) = [json.loads(one.payload) for one in rig.sent() if one.topic == f"{BASE}/response/anna"]
     assert (told["id"], told["request"], told["status"]) == ("id-1", "drain", "progress")
-    assert (told["step"], told["percent"], told["eta_s"]) == ("watch", 12.5, 300.0)
+    assert (told["step"], told["percent"], told["eta_s"], told["reason"]) == ("watch", 12.5, 300.0, None)
 
 
 async def test_the_state_says_what_has_run_and_what_the_last_work_failed_by(rig: Rig) -> None:
