@@ -15,6 +15,7 @@ from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.noise import Noise, seed_of
 from firmware_sim.parts.transmitters import CHANNELS
 from firmware_sim.parts.wiring import COILS, Contacts, Wiring
+from firmware_sim.physics.coolant import density_kg_m3
 from firmware_sim.plant import Plant
 from firmware_sim.plant_config import PlantConfig, Start
 from firmware_sim.rack_plant import RackPlant
@@ -22,6 +23,7 @@ from valvey.core import gate
 from valvey.core.adoption import begin
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
+from valvey.core.leasing import Answer, Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
@@ -64,6 +66,10 @@ class Bench:
         self.facts: list[Fact] = []
         self.stopped: dict[str, gate.Admission] = {}
         self.seen: dict[str, Reading] = {}
+        self.answers: tuple[Answer, ...] = ()
+        """What the loop's coordinator says in the next scan."""
+        self.asks: tuple[Ask, ...] = ()
+        """What the last scan asked of it."""
         self._ids = 0
         state, inventory = _BEGINS[start]
         if state is State.FLOWING:
@@ -118,7 +124,7 @@ class Bench:
             **{tag: channel.shown for tag, channel in self.channels.items()},
             **{tag: rack.wet[tag] for tag in ("LDT-101", "LDT-102", "LDT-103")},
             "JT-101": rack.feeder_kw, "ET-101": rack.busbar_kw, "EV-101": rack.busbar_v,
-            "PT-201": cdu.p_supply_kpa, "PT-202": cdu.p_return_kpa,
+            "PT-201": cdu.p_supply_kpa, "PT-202": cdu.p_return_kpa, "LT-201": cdu.level_pct,
             **self.shows,
         }  # fmt: skip
         out = {
@@ -152,14 +158,17 @@ class Bench:
             self.plant.advance(0.1)
             self._wire()
             rack = self.rack
+            expansion = density_kg_m3(rack.t_supply_c) / density_kg_m3(rack.t_return_c)  # the return meter's liquid is warm
             truth = (
-                rack.flow_supply_lpm, rack.flow_return_lpm, rack.flow_drain_lpm, rack.t_supply_c, rack.t_return_c, rack.t_return_c,
+                rack.flow_supply_lpm, rack.flow_return_lpm * expansion, rack.flow_drain_lpm, rack.t_supply_c, rack.t_return_c, rack.t_return_c,
                 rack.t_return_c, rack.p_supply_kpa, rack.p_return_kpa,
             )  # fmt: skip
             for channel, true in zip(self.channels.values(), truth, strict=True):
                 channel.step(true, self.plant.now_s, 0.1)
         self.seen = self.readings()
-        done = step(self.memory, self.seen, requests, self.setup, self.now_s)
+        answers, self.answers = self.answers, ()
+        done = step(self.memory, self.seen, requests, self.setup, self.now_s, answers)
+        self.asks = done.asks
         self.memory = done.memory
         self.facts += done.facts
         self.ack_s = self.now_s

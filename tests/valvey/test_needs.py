@@ -11,7 +11,7 @@ from valvey.core.memory import Memory
 from valvey.core.policy import DEFAULT_POLICY
 from valvey.core.trips import Trip, rows_for
 from valvey.core.view import View
-from valvey.core.virtual_sensors import Motion, VirtualSensors
+from valvey.core.virtual_sensors import OPEN_S, Motion, VirtualSensors
 from valvey.needs import FAST, LAGGING, NEEDS, OUTPUT_TAGS, READ_BACK, Need, needed
 
 NOW_S = 100.0
@@ -50,7 +50,7 @@ def _read_by(row: Trip) -> set[str]:
                 shut_since_s=0.0,
                 permit_off_since_s=0.0,
                 header_ref_kpa=(0.0, 0.0),
-                sensors=VirtualSensors(motion=Motion(steady=True)),
+                sensors=VirtualSensors(motion=Motion(open_s=OPEN_S, supply_lpm=1000.0, return_lpm=0.0)),
             )
             readings = Noted({t: Reading(t, v, BY_TAG[t].unit, Quality.GOOD, NOW_S) for t, v in world.items()})
             row.judge(View(readings, memory, LIMITS, NOW_S))

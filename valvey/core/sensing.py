@@ -40,7 +40,6 @@ def seen(view: View) -> Seen:
         supply_kpa=number("PT-101"),
         return_kpa=number("PT-102"),
         load_kw=number("JT-101") if busbar_kw is None else busbar_kw,
-        position_pct=number("ZT-101"),
         level_pct=number("LT-201"),
         dew_c=dew_c(view),
         values={tag: number(tag) for tag in sorted(tags)} | {"FCV-101": _throttle_pct(view.memory)},
@@ -110,8 +109,9 @@ def _dp_agrees(view: View) -> bool:
 def gross_imbalance(view: View) -> Judgement:
     """SIF-11: far more goes in than comes out, and a second symptom says the same.
 
-    Armed with both valves proven open; while a valve slews or the flow changes it is UNKNOWN without being blind: a hold
-    that has begun is kept. Value and limit are the imbalance and what is tolerated, L/min.
+    Armed with both valves proven open. While the flow changes, meters of unlike lags differ: what that may explain is
+    UNKNOWN without being blind, so that a hold that has begun is kept, and what it cannot explain is a demand: a leak
+    makes the flow change itself. Value and limit are the imbalance and what is tolerated, L/min.
     """
     if not view.open_proven():
         return NOT_ARMED
@@ -120,5 +120,7 @@ def gross_imbalance(view: View) -> Judgement:
         return Judgement(U, "FT-101", None, None, view.at_s("FT-101"), blind=True)
     verdict = H
     if apart > limit:
-        verdict = U if not view.memory.sensors.motion.steady else D if symptoms(view) else H
+        supply, ret = view.number("FT-101") or 0.0, view.number("FT-102") or 0.0
+        changing = view.memory.sensors.motion.changing_lpm(supply, ret)
+        verdict = U if changing is None or apart - changing <= limit else D if symptoms(view) else H
     return Judgement(verdict, "FT-101", apart, limit, view.at_s("FT-101"))

@@ -18,7 +18,8 @@ LEAST_FLOW = 0.2
 BLIND_S = 900.0
 """So long without one judgement of the mass balance, valves open, is told."""
 MOTION_S, BEFORE_S = 3.0, 60.0
-STEADY_FLOW, SLEWING_PCT, OPEN_S = 0.05, 2.0, 10.0
+OPEN_S = 10.0
+"""Both valves open for so long: what their opening set in motion is over."""
 FALLEN_KPA, FALLEN_PCT = 3.0, 0.5
 """Return pressure and make-up level this much below their mean of the last minute are falling."""
 
@@ -49,7 +50,6 @@ class Seen:
     supply_kpa: float | None = None
     return_kpa: float | None = None
     load_kw: float | None = None
-    position_pct: float | None = None
     level_pct: float | None = None
     dew_c: float | None = None
     values: Mapping[str, float | None] = field(default_factory=dict)
@@ -71,17 +71,26 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """What moves: since when both valves are open, 3 s means of flow and position, minute means of what a leak lowers."""
+    """What moves: since when both valves are open, 3 s means of the flows, minute means of what a leak lowers."""
 
     open_s: float = 0.0
-    flow_lpm: float | None = None
-    position_pct: float | None = None
+    supply_lpm: float | None = None
+    return_lpm: float | None = None
     return_kpa: float | None = None
     level_pct: float | None = None
-    steady: bool = False
-    """Valves open for 10 s, none slewing, supply flow steady."""
     kpa_falling: bool = False
     level_falling: bool = False
+
+    def changing_lpm(self, supply_lpm: float, return_lpm: float) -> float | None:
+        """How far two meters of unlike lags may differ without a leak, because the flow changes; None while that is not known.
+
+        The faster of them leads the slower by no more than it leads its own 3 s mean. A flow that changes moves both the
+        same way; a leak moves one of them, or the two apart, and must not hide itself.
+        """
+        if self.supply_lpm is None or self.return_lpm is None or self.open_s < OPEN_S:
+            return None
+        supply, ret = supply_lpm - self.supply_lpm, return_lpm - self.return_lpm
+        return max(abs(supply), abs(ret)) if supply * ret > 0.0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,20 +250,17 @@ def _add(sums: Sums, balance: Balance, seen: Seen, return_c: float | None, dt_s:
 
 def _move(motion: Motion, seen: Seen, dt_s: float) -> Motion:
     """Follow what moves."""
-    flow = _mean(motion.flow_lpm, seen.supply_lpm, dt_s / MOTION_S)
-    position = _mean(motion.position_pct, seen.position_pct, dt_s / MOTION_S)
+    supply = _mean(motion.supply_lpm, seen.supply_lpm, dt_s / MOTION_S)
+    ret = _mean(motion.return_lpm, seen.return_lpm, dt_s / MOTION_S)
     kpa = _mean(motion.return_kpa, seen.return_kpa, dt_s / BEFORE_S)
     level = _mean(motion.level_pct, seen.level_pct, dt_s / BEFORE_S)
     open_s = min(motion.open_s + dt_s, OPEN_S) if seen.valves_open is True else 0.0
-    slewing = position is not None and abs((seen.position_pct or 0.0) - position) > SLEWING_PCT
-    steady = flow is not None and abs((seen.supply_lpm or 0.0) - flow) <= STEADY_FLOW * seen.nominal_lpm
     return Motion(
         open_s,
-        flow,
-        position,
+        supply,
+        ret,
         kpa,
         level,
-        open_s >= OPEN_S and steady and not slewing,
         kpa is not None and (seen.return_kpa or 0.0) < kpa - FALLEN_KPA,
         level is not None and (seen.level_pct or 0.0) < level - FALLEN_PCT,
     )

@@ -13,7 +13,7 @@ from valvey.core.memory import Bypass, Inventory
 from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
-from valvey.core.virtual_sensors import Seen, VirtualSensors, conditions, observe, relearn
+from valvey.core.virtual_sensors import OPEN_S, Motion, Seen, VirtualSensors, conditions, observe, relearn
 
 FLOWING = Seen(
     rating_kw=132.0,
@@ -28,7 +28,6 @@ FLOWING = Seen(
     supply_kpa=310.0,
     return_kpa=216.0,
     load_kw=130.0,
-    position_pct=60.0,
     level_pct=80.0,
     dew_c=14.0,
     values={"TT-102A": 49.8, "ET-101": 130.0},
@@ -183,14 +182,24 @@ def test_a_difference_within_tolerance_is_healthy_whatever_is_wet(rack: PaperRac
     assert gross_imbalance(view_of(rack, looked(rack, eyes))).verdict is Verdict.HEALTHY
 
 
-def test_while_the_flow_changes_or_the_valve_slews_a_hold_is_kept_and_nothing_begins(
-    rack: PaperRack, eyes: VirtualSensors
-) -> None:
+def test_a_rack_just_opened_waits_and_is_not_blind(rack: PaperRack) -> None:
     burst(rack, LDT_101=1.0)
-    judgement = gross_imbalance(view_of(rack, looked(rack, eyes, 1.0)))
+    judgement = gross_imbalance(view_of(rack, looked(rack, VirtualSensors(), OPEN_S - 1.0)))
     assert (judgement.verdict, judgement.blind) == (Verdict.UNKNOWN, False)
-    rack.values["ZT-101"] = 20.0
-    assert gross_imbalance(view_of(rack, looked(rack, eyes, 3.0))).verdict is Verdict.UNKNOWN
+    assert gross_imbalance(view_of(rack, looked(rack, VirtualSensors(), OPEN_S))).verdict is Verdict.DEMAND
+
+
+@pytest.mark.parametrize(
+    ("supply", "ret", "changing"),
+    [(220.0, 205.0, 20.0), (190.0, 170.0, 30.0), (220.0, 190.0, 0.0), (190.0, 230.0, 0.0), (220.0, 200.0, 0.0)],
+)
+def test_a_flow_that_changes_moves_both_meters_the_same_way(supply: float, ret: float, changing: float) -> None:
+    assert Motion(OPEN_S, 200.0, 200.0).changing_lpm(supply, ret) == changing
+
+
+@pytest.mark.parametrize("motion", [Motion(OPEN_S - 0.1, 200.0, 200.0), Motion(OPEN_S), Motion(OPEN_S, 200.0, None)])
+def test_without_a_mean_nothing_is_known_of_the_change(motion: Motion) -> None:
+    assert motion.changing_lpm(200.0, 200.0) is None
 
 
 def test_valves_that_are_not_proven_open_disarm_it(rack: PaperRack, eyes: VirtualSensors) -> None:
