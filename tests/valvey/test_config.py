@@ -42,26 +42,6 @@ def test_a_rack_says_who_coordinates_its_loop(tmp_path: Path) -> None:
     (fault,) = racks.faults(tmp_path, ("loop: none ", "# "), armed)
     assert (fault.key, fault.message) == ("loop", "is missing: an armed rack says who coordinates its loop")
     assert fault.allowed == "the coordinator's name, or none: nobody shares this rack's loop"
-    for sound in ((armed,), (("loop: none ", "# "),), (("loop: none ", "# "), armed, ("simulated: false", "simulated: true"))):
-        assert racks.faults(tmp_path, *sound) == ()
-
-
-def test_a_coordinator_is_asked_over_the_broker(tmp_path: Path) -> None:
-    lines = racks.EXAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
-    mqtt = next(line for line in lines if line.startswith("mqtt:"))
-    (fault,) = racks.faults(tmp_path, ("loop: none ", "loop: cdu1 "), (mqtt, ""))
-    assert (fault.key, fault.message) == ("loop", "cdu1 is asked over MQTT, and this rack has no broker")
-    assert fault.allowed == "mqtt: {host, port}, or none"
-    assert racks.faults(tmp_path, (mqtt, "")) == ()
-
-
-def test_a_rack_says_who_coordinates_its_loop(tmp_path: Path) -> None:
-    none, named = to_limits(racks.rack(tmp_path)), to_limits(racks.rack(tmp_path, ("loop: none ", "loop: cdu1 ")))
-    assert (none.coordinator, none.name, named.coordinator) == (False, "demo/r01", True)
-    armed = ("armed: false ", "armed: true ")
-    (fault,) = racks.faults(tmp_path, ("loop: none ", "# "), armed)
-    assert (fault.key, fault.message) == ("loop", "is missing: an armed rack says who coordinates its loop")
-    assert fault.allowed == "the coordinator's name, or none: nobody shares this rack's loop"
     gone, simulated = ("loop: none ", "# "), ("simulated: false", "simulated: true")
     for sound in ((armed,), (gone,), (gone, armed, simulated)):
         assert racks.faults(tmp_path, *sound) == ()
