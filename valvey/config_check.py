@@ -11,6 +11,7 @@ from valvey.config_check_times import check_times
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TagPlace
 from valvey.config_rack import RackConfig
+from valvey.ladder import FAST_TIMEOUT_MOST_S
 from valvey.needs import EXPIRING, FAST, LAGGING, MAYBE_OUTPUTS, OUTPUT_TAGS, READ_BACK, VALVE_BLOCK, WIRING, needed
 
 

@@ -22,7 +22,7 @@ _ANSWERED = TypeAdapter(tuple[Answered, ...])
 _APART = {"alarms", "answered"}
 #: By format: the fields that it brought. Whatever else is missing was lost.
 BROUGHT: dict[int, frozenset[str]] = {
-    2: frozenset({"leasing", "waiting", "uncoordinated", "sensors", "sensors_s", "steering"}),
+    2: frozenset({"leasing", "waiting", "uncoordinated", "sensors", "sensors_s", "steering", "stroke"}),
 }
 
 
