@@ -70,11 +70,11 @@ def test_what_it_trips_is_neither_full_nor_tested(even: PaperRack) -> None:
 
 
 def test_the_balance_alone_isolates_nothing(even: PaperRack) -> None:
-    missing(even, 100.0).run(10.0)
+    coarse(missing(even, 100.0), 10.0, 0.5)
     assert (verdict(even, "SIF-11"), even.state, even.latched) == (Verdict.HEALTHY, State.FLOWING, ())
     suspected = replace(even.memory.sensors.balance, leaking=True)
     even.memory = replace(even.memory, sensors=replace(even.memory.sensors, balance=suspected))
-    even.run(10.0)
+    coarse(even, 10.0, 0.5)
     assert "mass-balance" in alarms(even)
     assert (even.state, even.latched, even.told(FactKind.WOULD_TRIP)) == (State.FLOWING, (), [])
 

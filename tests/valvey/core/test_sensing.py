@@ -1,0 +1,180 @@
+"""The virtual sensors in the scan: when they look, what they see, what survives a restart, and their alarms."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.plant import BOOT, PaperRack, commissioned, flowing, isolated, limits
+from tests.valvey.core.bench import alarms, coarse
+from valvey.core import persist
+from valvey.core.adoption import begin
+from valvey.core.alarm_rows import ALARM_ROWS, row_of
+from valvey.core.chart import State, Step
+from valvey.core.mass_balance import Balance
+from valvey.core.memory import Memory
+from valvey.core.plant_signs import Decay, Heat, Resistance
+from valvey.core.plausible import Returns, Still
+from valvey.core.sensing import dew_margin_k, dp_flow_lpm, look, seen
+from valvey.core.view import View
+from valvey.core.virtual_sensors import Motion, Sums, VirtualSensors, conditions
+
+RUNBOOKS = Path(__file__).parents[3] / "docs" / "operations" / "runbooks.md"
+LEARNED = Balance(zero=0.004, variance=1e-6, learned_s=7200.0, settled_s=300.0, leaking=True)
+FULL = VirtualSensors(
+    balance=LEARNED,
+    sums=Sums(0.5, 1.0, 1.0, 1.0, 1.0, 1.0),
+    blind_s=30.0,
+    motion=Motion(10.0, 198.0, 198.0, 215.0, 80.0),
+    heat=Heat(100.0, 198.0, 150.0, 30.0, 99.0),
+    resistance=Resistance(24.0, 25.0, 3600.0, 300.0),
+    decay=Decay(30.0, 200.0, 40.0, lost=True),
+    passing_101_s=5.0,
+    passing_102_s=5.0,
+    dew_low=True,
+    returns=Returns((1.0, 2.0, 3.0), 1, apart=True, apart_s=30.0, value_c=50.0),
+    still={"FT-101": Still(198.0, 60.0, 20.0)},
+    currents_s={"PT-101": 2.0},
+)
+
+
+def view_of(rack: PaperRack) -> View:
+    return View(rack.readings(), rack.memory, rack.limits, rack.now_s)
+
+
+def test_they_look_every_fifth_of_a_second_and_between_two_looks_nothing_changes(rack: PaperRack) -> None:
+    looks = []
+    for _ in range(9):
+        rack.scan()
+        looks.append(rack.memory.sensors_s)
+    assert len(set(looks)) in {2, 3}
+    rack.memory = replace(rack.memory, sensors_s=rack.now_s - 0.197)
+    assert look(view_of(rack)) is rack.memory
+    rack.memory = replace(rack.memory, sensors_s=rack.now_s - 0.199)
+    assert look(view_of(rack)).sensors_s == rack.now_s
+
+
+def test_a_look_counts_the_time_since_the_last_and_after_a_gap_no_more_than_two_seconds(rack: PaperRack) -> None:
+    for gap_s, counted_s in ((0.4, 0.4), (2.0, 2.0), (100.0, 2.0)):
+        rack.memory = replace(rack.memory, sensors=VirtualSensors(), sensors_s=rack.now_s - gap_s)
+        assert look(view_of(rack)).sensors.motion.open_s == pytest.approx(counted_s)
+
+
+def test_the_throttles_command_is_seen_where_the_flow_control_has_it() -> None:
+    assert seen(view_of(flowing())).values["FCV-101"] == flowing().memory.fcv_pct
+    assert seen(view_of(isolated())).values["FCV-101"] is None
+    rack = flowing()
+    rack.memory = replace(rack.memory, state=State.STARTUP, step=Step.ADOPT)
+    assert seen(view_of(rack)).values["FCV-101"] is None
+
+
+@pytest.mark.parametrize("lost", ["PT-101", "PT-102"])
+def test_no_flow_by_pressure_without_both_pressures(rack: PaperRack, lost: str) -> None:
+    assert dp_flow_lpm(view_of(rack)) == view_of(rack).dp_flow_lpm()
+    rack.values[lost] = None
+    assert dp_flow_lpm(view_of(rack)) is None
+
+
+@pytest.mark.parametrize("lost", ["TT-110", "MT-110"])
+def test_a_floor_stands_for_a_dew_point_that_is_not_known(rack: PaperRack, lost: str) -> None:
+    rack.values.update({"TT-110": 30.0, "MT-110": 100.0})
+    assert dew_margin_k(view_of(rack)) == pytest.approx(10.0)
+    rack.values[lost] = None
+    assert dew_margin_k(view_of(rack)) == 40.0 - 18.0
+    rack.values["TT-101"] = None
+    assert dew_margin_k(view_of(rack)) is None
+
+
+# -- what survives -----------------------------------------------------------------------------------------------------
+
+
+def begun(boot_id: str) -> Memory:
+    stored = replace(commissioned(), sensors=FULL, sensors_s=990.0)
+    return begin(
+        persist.load(persist.dump(stored)),
+        readable=True, armed_in_file=True, starts_s=(), boot_id=boot_id, now_s=992.0, limits=limits(),
+    )  # fmt: skip
+
+
+def test_a_restart_in_the_same_boot_goes_on_with_all_of_it() -> None:
+    memory = begun(BOOT)
+    assert (memory.sensors, memory.sensors_s) == (FULL, 990.0)
+
+
+def test_a_new_boot_keeps_what_was_learned_and_is_suspected_and_not_what_moved() -> None:
+    memory = begun("another boot")
+    assert memory.sensors == VirtualSensors(
+        balance=replace(LEARNED, settled_s=0.0),
+        resistance=FULL.resistance,
+        decay=Decay(lost=True),
+        dew_low=True,
+        returns=Returns(dropped=1, apart=True, value_c=50.0),
+        still=FULL.still,
+    )
+    assert memory.sensors_s <= 992.0 - 3600.0
+
+
+def test_commissioning_by_hand_begins_the_learning_anew(shut_rack: PaperRack) -> None:
+    shut_rack.memory = replace(shut_rack.memory, sensors=FULL)
+    shut_rack.ask("commission")
+    assert (shut_rack.memory.sensors.balance, shut_rack.memory.sensors.resistance) == (Balance(), Resistance())
+
+
+# -- the return temperature --------------------------------------------------------------------------------------------
+
+
+def test_a_return_temperature_that_is_far_off_for_long_counts_no_more(rack: PaperRack) -> None:
+    rack.values.update({"TT-102A": 50.0, "TT-102B": 50.4, "TT-102C": 56.0})
+    coarse(rack, 29.0, 0.5)
+    assert view_of(rack).return_c() == 50.4
+    coarse(rack, 2.0, 0.5)
+    assert (view_of(rack).return_c(), "off-tt-102c" in alarms(rack)) == (50.4, True)
+    rack.values["TT-102B"] = None
+    assert view_of(rack).return_c() == 50.0  # not the hotter of what is left: that one is dropped
+    rack.values["TT-102A"] = None
+    assert view_of(rack).return_c() == 56.0
+
+
+# -- alarms ------------------------------------------------------------------------------------------------------------
+
+# fmt: off
+HOLDING: tuple[tuple[str, VirtualSensors], ...] = (
+    ("mass-balance",         VirtualSensors(balance=Balance(leaking=True))),
+    ("mass-balance-blind",   VirtualSensors(blind_s=900.0)),
+    ("meters-apart",         VirtualSensors(balance=Balance(reversed=True))),
+    ("heat-balance",         VirtualSensors(heat=Heat(off_s=120.0))),
+    ("fouling",              VirtualSensors(resistance=Resistance(20.0, 25.1, 3600.0, 300.0))),
+    ("bypass-flow",          VirtualSensors(resistance=Resistance(20.0, 15.9, 3600.0, 300.0))),
+    ("pressure-decay",       VirtualSensors(decay=Decay(lost=True))),
+    ("dew-margin",           VirtualSensors(dew_low=True)),
+    ("valve-passing-xv-101", VirtualSensors(passing_101_s=10.0)),
+    ("valve-passing-xv-102", VirtualSensors(passing_102_s=10.0)),
+    ("returns-apart",        VirtualSensors(returns=Returns(apart=True))),
+    ("off-tt-102b",          VirtualSensors(returns=Returns(dropped=1))),
+    ("stuck-ft-101",         VirtualSensors(still={"FT-101": Still(1.0, 1.0, 120.0)})),
+    ("current-pt-101",       VirtualSensors(currents_s={"PT-101": 4.0})),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize(("name", "sensors"), HOLDING, ids=[name for name, _ in HOLDING])
+def test_each_condition_is_an_alarm_with_a_row_and_a_runbook_and_trips_nothing(
+    rack: PaperRack, name: str, sensors: VirtualSensors
+) -> None:
+    assert conditions(sensors) == (name,)
+    row = row_of(name)
+    assert row is not None
+    assert not row.trip
+    for _ in range(320 if row.on_delay_s > 1.0 else 3):
+        rack.memory = replace(rack.memory, sensors=sensors, sensors_s=rack.now_s + 0.1)
+        rack.scan(dt_s=0.1)
+    assert alarms(rack) == {name}
+    assert (rack.state, rack.latched) == (State.FLOWING, ())
+
+
+def test_every_alarm_has_its_section_in_the_runbooks() -> None:
+    page = RUNBOOKS.read_text(encoding="utf-8")
+    for row in ALARM_ROWS:
+        path, _, section = row.runbook.partition("#")
+        assert path == "docs/operations/runbooks.md"
+        assert f"\n## {section}\n" in page, row.id
