@@ -8,6 +8,7 @@ from firmware_sim.load import SquareWave
 from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.firmware import Firmware
 from firmware_sim.parts.leak_panel import LeakPanel
+from firmware_sim.parts.makers.device import MakersDevice
 from firmware_sim.parts.meters import BusbarMeter, FeederMeter
 from firmware_sim.parts.noise import Noise
 from firmware_sim.parts.transmitters import Transmitters
@@ -67,6 +68,7 @@ class Rig:
     lies       valve -> what its feedback shows
     broken     limit switches with a broken wire: they never read made
     jumps      valves that stick and jump
+    makers     devices of makers beside the reference devices; one that drives FCV-101 does so once it was told to
     running    the devices have their 24 V and have booted; ``supplied`` is what their wires were last told of it
     """
 
@@ -89,6 +91,7 @@ class Rig:
     leak_panel: LeakPanel = field(init=False)
     busbar: BusbarMeter = field(init=False)
     feeder: FeederMeter = field(init=False)
+    makers: dict[str, MakersDevice] = field(default_factory=dict)
     running: bool = True
     supplied: bool = True
     _boot_due_s: float = 0.0
@@ -112,6 +115,7 @@ class Rig:
             "leak_panel": self.leak_panel,
             "busbar_meter": self.busbar,
             "feeder_meter": self.feeder,
+            **self.makers,
         }
 
     def channels(self) -> Iterator[tuple[str, str, Channel]]:
@@ -141,7 +145,10 @@ class Rig:
         if self.wave is not None:
             self.load_kw = self.wave.at(now_s)
         on = self.supply.on
-        driven = (*self.valves.wiring.coils, on, self.valves.fcv_command_pct, self.running, self.load_kw, self.mains)
+        fcv_pct = self.valves.fcv_command_pct
+        for maker in self.makers.values():
+            fcv_pct = fcv_pct if maker.fcv_command_pct is None else maker.fcv_command_pct
+        driven = (*self.valves.wiring.coils, on, fcv_pct, self.running, self.load_kw, self.mains)
         if driven != self._driven:
             self._driven = driven
             plant, coils = self.plant, self.valves.wiring.coils
@@ -150,7 +157,7 @@ class Rig:
             plant.xv_103_coil = on and coils[XV_103]
             plant.xv_104_coil = on and coils[XV_104]
             plant.permit_coil = on and coils[XS_101]
-            plant.fcv_command_pct = self.valves.fcv_command_pct if self.running else None
+            plant.fcv_command_pct = fcv_pct if self.running else None
             plant.load_kw = self.load_kw if self.mains else 0.0
         if self.jumps:
             for tag, jump in self.jumps.items():
@@ -207,7 +214,8 @@ class Rig:
                 self._boot_due_s = now_s + BOOT_S
             elif now_s >= self._boot_due_s:
                 self.running = True
-                for device in (self.valves, self.transmitters, self.leak_panel, self.busbar):
+                on_24v = (maker for maker in self.makers.values() if maker.on_24v)
+                for device in (self.valves, self.transmitters, self.leak_panel, self.busbar, *on_24v):
                     device.start(now_s)
 
     def _seen_by_contacts(self, sump_high: bool) -> tuple[object, ...]:

@@ -32,10 +32,14 @@ class Firmware:
     def __init__(self, device_map: DeviceMap, serial: str) -> None:
         self.map = device_map
         self.serial = serial
-        self.input = Image(device_map.table(Table.INPUT))
-        self.holding = Image(device_map.table(Table.HOLDING))
+        self.holding = Image(device_map.table(Table.HOLDING), device_map.unused)
+        self.input = self.holding if device_map.mirrored else Image(device_map.table(Table.INPUT), device_map.unused)
         self.coils: list[bool] = [False] * _bit_count(device_map, Table.COIL)
         self.discretes: list[bool] = [False] * _bit_count(device_map, Table.DISCRETE)
+        self._bit_places = {
+            table: frozenset(row.address + n for row in device_map.table(table) for n in range(row.words))
+            for table in (Table.COIL, Table.DISCRETE)
+        }
         self.started_s = 0.0
         self._facts: list[Fact] = []
         self._bits: dict[int, int] = {}
@@ -67,6 +71,16 @@ class Firmware:
     def write_registers(self, address: int, values: Sequence[int], now_s: float) -> Answer:
         """Accept or refuse a write of holding registers as a whole; a refused one changes nothing."""
         return Answer.ILLEGAL_ADDRESS
+
+    def write_coil_value(self, address: int, value: int, now_s: float) -> Answer:
+        """Serve function 5 with the value as it came: only on and off are in the standard."""
+        if value not in {0x0000, 0xFF00}:
+            return Answer.ILLEGAL_VALUE
+        return self.write_coils(address, (value == 0xFF00,), now_s)
+
+    def bits_exist(self, table: Table, address: int, count: int) -> bool:
+        """True when every coil (discrete input) of the span exists."""
+        return self._bit_places[table].issuperset(range(address, address + count))
 
     def write_coils(self, address: int, values: Sequence[bool], now_s: float) -> Answer:
         """The same for coils."""

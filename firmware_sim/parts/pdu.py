@@ -28,7 +28,7 @@ def exception(function: int, answer: Answer) -> bytes:
 def answer(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen | None = None) -> bytes:
     """Serve one request. ``frozen`` is a gateway's old copy of the registers: reads come from it when given."""
     serve = _SERVE.get(pdu[0])
-    if serve is None:
+    if serve is None or pdu[0] not in firmware.map.functions:
         return exception(pdu[0], Answer.ILLEGAL_FUNCTION)
     if serve is _read_registers:
         return _read_registers(firmware, pdu, now_s, frozen)
@@ -73,6 +73,7 @@ def _read_registers(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen
 
 def _read_bits(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen | None) -> bytes:
     function = pdu[0]
+    table = Table.COIL if function == READ_COILS else Table.DISCRETE
     bits = firmware.coils if function == READ_COILS else firmware.discretes
     if not bits:
         return exception(function, Answer.ILLEGAL_FUNCTION)
@@ -81,7 +82,7 @@ def _read_bits(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen | No
     address, count = _TWO.unpack_from(pdu, 1)
     if not 1 <= count <= MAX_READ_BITS:
         return exception(function, Answer.ILLEGAL_VALUE)
-    if address + count > len(bits):
+    if not firmware.bits_exist(table, address, count):
         return exception(function, Answer.ILLEGAL_ADDRESS)
     firmware.before_read(now_s)
     packed = _pack_bits(bits[address : address + count])
@@ -116,9 +117,7 @@ def _write_coil(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen | N
     if len(pdu) != 5:
         return exception(WRITE_COIL, Answer.ILLEGAL_VALUE)
     address, value = _TWO.unpack_from(pdu, 1)
-    if value not in {0x0000, 0xFF00}:
-        return exception(WRITE_COIL, Answer.ILLEGAL_VALUE)
-    said = firmware.write_coils(address, (value == 0xFF00,), now_s)
+    said = firmware.write_coil_value(address, value, now_s)
     return exception(WRITE_COIL, said) if said else pdu
 
 

@@ -23,6 +23,9 @@ class Kind(StrEnum):
     """How a row of a map is to be read."""
 
     U16 = "u16"
+    S16 = "s16"
+    U32 = "u32"
+    S32 = "s32"
     BITS = "bits"
     F32 = "f32"
     ASCII = "ascii"
@@ -42,9 +45,18 @@ class Answer(IntEnum):
     GATEWAY_TARGET = 11
 
 
+WIDE = frozenset({Kind.F32, Kind.U32, Kind.S32})
+"""Kinds that take two registers, whose order counts."""
+ALL_FUNCTIONS = frozenset({1, 2, 3, 4, 5, 6, 15, 16, 0x2B})
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a register map; ``words`` counts registers (or bits in the bit tables)."""
+    """One line of a register map; ``words`` counts registers (or bits in the bit tables).
+
+    Value = raw * scale + offset. ``missing`` is the raw pattern that says "not available"; ``low``, ``high`` bound what
+    may be written, raw; ``order`` is its own word order where it differs from the device's.
+    """
 
     table: Table
     address: int
@@ -58,6 +70,12 @@ class Row:
     persistent: bool = False
     watchdog: str | None = None
     note: str = ""
+    offset: float = 0.0
+    missing: int | None = None
+    low: int | None = None
+    high: int | None = None
+    order: str | None = None
+    clears: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +86,9 @@ class DeviceMap:
     max_registers    most registers of one read
     max_connections  TCP connections served at once
     watchdogs        name -> what it drops, after how long, and what re-arms it
+    functions        function codes served; anything else is answered with exception 1
+    mirrored         function 04 reads the holding registers too
+    unused           what registers read that no row lists, None: they do not exist
     """
 
     device: str
@@ -81,6 +102,9 @@ class DeviceMap:
     max_connections: int = 4
     reply_delay_s: float = 0.0
     watchdogs: Mapping[str, str] = field(default_factory=dict)
+    functions: frozenset[int] = ALL_FUNCTIONS
+    mirrored: bool = False
+    unused: int | None = None
 
     def table(self, table: Table) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.table is table)
@@ -94,6 +118,7 @@ class DeviceMap:
             "order": self.order,
             "max_registers": self.max_registers,
             "max_connections": self.max_connections,
+            "functions": sorted(self.functions),
             "watchdogs": dict(self.watchdogs),
             "rows": [_row_document(row, self.order) for row in self.rows],
             "simulated": True,
@@ -106,9 +131,11 @@ def _row_document(row: Row, order: str) -> dict[str, object]:
         "address": row.address,
         "name": row.name,
         "type": row.kind.value,
-        "order": order if row.kind is Kind.F32 else None,
+        "order": (row.order or order) if row.kind in WIDE else None,
         "words": row.words,
         "scale": row.scale,
+        "offset": row.offset,
+        "missing": row.missing,
         "unit": row.unit,
         "bits": {str(bit): name for bit, name in enumerate(row.bits) if name},
         "writable": row.writable,
@@ -119,14 +146,19 @@ def _row_document(row: Row, order: str) -> dict[str, object]:
 
 
 class Image:
-    """The registers of one table; addresses that no row lists do not exist."""
+    """The registers of one table; addresses that no row lists do not exist, or read ``unused`` up to the last row."""
 
     __slots__ = ("_f32", "_run_end", "_u16", "data")
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], unused: int | None = None) -> None:
         present = sorted(address for row in rows for address in range(row.address, row.address + row.words))
         size = present[-1] + 1 if present else 0
         self.data = bytearray(2 * size)
+        if unused is not None:
+            self.data = bytearray(unused.to_bytes(2) * size)
+            for address in present:
+                self.data[2 * address : 2 * address + 2] = bytes(2)
+            present = list(range(size))
         self._run_end = [0] * size
         for address in reversed(present):
             after = address + 1
