@@ -28,7 +28,7 @@ from valvey.core.requests import Request
 from valvey.done import Done
 from valvey.letters import plain
 
-FORMAT = 1
+FORMAT = 2
 ROWS_A_PART = 50
 _STATES, _STEPS = tuple(State), tuple(Step)
 _CODES: tuple[tuple[Quality, Reason | None], ...] = tuple(
@@ -36,8 +36,9 @@ _CODES: tuple[tuple[Quality, Reason | None], ...] = tuple(
 )
 _CODE_OF = {pair: number for number, pair in enumerate(_CODES)}
 _ABSENT = 255
-_DECIDED = 10
-"""Numbers at the end of a row: six outputs, state, step, state_seq, digest of the facts."""
+_OUTPUTS = len(Outputs().items())
+_DECIDED = _OUTPUTS + 4
+"""Numbers at the end of a row: the outputs, state, step, state_seq, digest of the facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,6 @@ def _quality(code: int, at_s: float) -> tuple[Quality, float, Reason | None]:
 
 
 def _read_decided(numbers: "array[float]") -> Decided:
-    outputs = tuple(None if isnan(value) else value for value in numbers[:6])
-    state, step, seq, facts = (int(value) for value in numbers[6:])
+    outputs = tuple(None if isnan(value) else value for value in numbers[:_OUTPUTS])
+    state, step, seq, facts = (int(value) for value in numbers[_OUTPUTS:])
     return Decided(outputs, _STATES[state], _STEPS[step], seq, facts)
