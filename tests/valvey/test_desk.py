@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fieldkit.clock import SteppedClock
-from fieldkit.envelope import PAYLOADS
+from fieldkit.envelope import PAYLOADS, Grant, dump
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Outgoing, Properties
 from fieldkit.reading import Quality, Reading, Reason, bad
@@ -18,7 +18,9 @@ from tests.plant import PaperRack, flowing
 from tests.valvey.told import done_of
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
-from valvey.core.memory import Lock, Memory, Work
+from valvey.core.leasing import Act, Ask, Leasing
+from valvey.core.lending import WAITS
+from valvey.core.memory import Lock, Memory, Waiting, Work
 from valvey.desk import PATIENCE_S, Desk
 from valvey.letters import Sender
 
@@ -37,23 +39,23 @@ class PaperKeeper:
 
 
 class Rig:
-    def __init__(self, clock: SteppedClock, memory: Memory | None = None) -> None:
+    def __init__(self, clock: SteppedClock, memory: Memory | None = None, loop: str | None = None) -> None:
         self.clock, self.readings = clock, dict[str, Reading]()
         self.memory = memory if memory is not None else Memory(now_s=clock.now_s())
         sender = Sender("demo", "r01", True, "1.2", "boot-1", "digest", 1e9, lambda s: 1e9 + s, lambda: True)
         rack = flowing()
         self.desk = Desk(
             sender, self.readings, rack.limits, {}, self.memory,
-            event_seq=10, telemetry_s=1.0, now_s=clock.now_s,
+            event_seq=10, telemetry_s=1.0, now_s=clock.now_s, loop=loop,
         )  # fmt: skip
         self.keeper = PaperKeeper()
         keeper: Any = self.keeper
         self.desk.keeper = keeper
 
-    async def scan(self, *facts: Fact, memory: Memory | None = None) -> None:
+    async def scan(self, *facts: Fact, memory: Memory | None = None, asks: tuple[Ask, ...] = ()) -> None:
         after = memory if memory is not None else self.memory
-        self.keeper.ticket += bool(facts)
-        self.desk(done_of(self.memory, after, self.clock.now_s(), *facts))
+        self.keeper.ticket += bool(facts or asks)
+        self.desk(done_of(self.memory, after, self.clock.now_s(), *facts, asks=asks))
         self.memory = after
         await asyncio.sleep(0)
 
@@ -141,6 +143,89 @@ async def test_an_answer_goes_to_its_client_with_its_correlation(rig: Rig) -> No
     assert response.properties.correlation == b"abc"
     said = json.loads(response.payload)
     assert (said["status"], said["code"], said["would_allow"], said["state_seq"]) == ("refused", "state", "later", 3)
+
+
+GRANT_TOPIC = "racky/v1/demo/cdu1/loop/grant/r01"
+AN_ASK = Ask("00000000-0000-4000-8000-000000000001", Act.ASK, "open", None, 0, {}, 1.0)
+
+
+async def test_what_the_scan_asks_of_the_coordinator_waits_for_its_memory_and_goes_out_only_while_connected(
+    clock: SteppedClock,
+) -> None:
+    rig, told = Rig(clock, loop="cdu1"), list[str]()
+    session: Any = type("Session", (), {})()
+    session.status = type("Status", (), {"state": "connected"})()
+    session.tell_nowait = lambda topic, *_args, **_how: told.append(topic)
+    rig.desk.session = session
+    lease = "racky/v1/demo/cdu1/loop/lease/r01"
+    await rig.scan(asks=(AN_ASK,))
+    assert lease not in told
+    rig.keeper.kept = 1
+    await rig.scan()
+    assert told.count(lease) == 1
+    assert told.index(lease) < told.index(f"{BASE}/state")
+    session.status.state = "unreachable"
+    await rig.scan(asks=(AN_ASK,))
+    rig.keeper.kept = 2
+    await rig.scan()
+    session.status.state = "connected"
+    await rig.scan()
+    assert told.count(lease) == 1
+    assert rig.desk.event_seq == 10
+
+
+async def test_nothing_is_asked_of_a_coordinator_before_there_is_a_session(clock: SteppedClock) -> None:
+    rig = Rig(clock, loop="cdu1")
+    rig.keeper.kept = 9
+    await rig.scan(asks=(AN_ASK,))
+    assert [one.topic for one in rig.sent() if "/lease/" in one.topic] == []
+
+
+def test_answers_of_the_coordinator_go_one_way_and_requests_another(clock: SteppedClock) -> None:
+    rig = Rig(clock, loop="cdu1")
+    grant = Grant(simulated=True, ask_id=AN_ASK.ask_id, granted=True, id="a", epoch=3, ttl_s=30.0, work="open")
+    rig.desk.message(Incoming(GRANT_TOPIC, dump(grant), False, Properties()))
+    rig.desk.message(Incoming(GRANT_TOPIC, b"{", False, Properties()))
+    body = json.dumps({"v": 1, "id": AN_ASK.ask_id, "request": "dark"}).encode()
+    rig.desk.message(Incoming(f"{BASE}/request/operator/ann", body, False, Properties()))
+    assert [one.id for one in rig.desk.leases.take()] == ["a"]
+    assert [one.name for one in rig.desk.take_requests()] == ["dark"]
+    assert (rig.desk.leases.counters.strange, rig.desk.inbox.counters.strange) == (1, 0)
+
+
+async def test_the_state_shows_the_lease_and_is_told_again_when_it_is_renewed(rig: Rig) -> None:
+    rig.sent()
+
+    async def shown(memory: Memory) -> dict[str, Any]:
+        await rig.scan(memory=memory)
+        states = [json.loads(one.payload) for one in rig.sent() if one.topic == f"{BASE}/state"]
+        return dict(states[-1]) if states else {}
+
+    fresh, now_s = rig.memory, rig.memory.now_s
+    held = Leasing(epoch=7, work="drain", grant_id="cdu1-7-1", until_s=now_s + 20.04)
+    one = replace(fresh, leasing=held, grant="cdu1-7-1")
+    first = await shown(one)
+    assert first["grants"] == [{"id": "cdu1-7-1", "epoch": 7, "work": "drain", "left_s": 20.0}]
+    assert first["detail"]["lease"] == {"wanted": "drain", "epoch": 7, "refused": None, "waiting": None}
+    assert not first["detail"]["uncoordinated"]
+    renewed = replace(one, leasing=replace(held, until_s=now_s + 30.0))
+    assert (await shown(renewed))["grants"][0]["left_s"] == 30.0
+    assert await shown(renewed) == {}
+    waits = Waiting("1", "open", "operator", "ann", {}, "", "", 3, 1.0)
+    refused = Leasing(epoch=8, work="open", refusal=("busy", "wait"))
+    last = await shown(replace(fresh, leasing=refused, waiting=waits, uncoordinated=True))
+    assert (last["grants"], last["detail"]["uncoordinated"]) == ([], True)
+    told = {"wanted": "open", "epoch": 8, "refused": "busy", "waiting": {"id": "1", "request": "open"}}
+    assert last["detail"]["lease"] == told
+
+
+async def test_a_client_whose_work_waits_is_told_for_what(rig: Rig) -> None:
+    fields: dict[str, Any] = {"id": "id-1", "client": "anna", "request": "open"}
+    fields |= {"state": State.ISOLATED, "step": Step.HOLD}
+    rig.keeper.kept = 1
+    await rig.scan(fact(FactKind.PROGRESS, **fields, percent=0.0, eta_s=5.0, remark=WAITS))
+    (told,) = [json.loads(one.payload) for one in rig.sent() if one.topic == f"{BASE}/response/anna"]
+    assert (told["status"], told["reason"]) == ("progress", "waiting for the coordinator's grant")
 
 
 def test_a_malformed_request_is_answered_at_once(rig: Rig) -> None:

@@ -12,7 +12,8 @@ from tests.plant import flowing
 from tests.valvey.told import done_of
 from valvey import keeper
 from valvey.core.chart import State
-from valvey.core.memory import Answered, Lock, Memory
+from valvey.core.leasing import Leasing
+from valvey.core.memory import Answered, Lock, Memory, Waiting
 from valvey.keeper import SYS_STORE, Keeper, StartsFile, find, new_answers, pack, unpack
 
 
@@ -87,6 +88,10 @@ def test_a_quiet_rack_is_kept_about_once_a_second(rig: Rig) -> None:
         {"state_seq": 9},
         {"armed": True},
         {"starts_s": (1.0,)},
+        {"grant": "cdu1-7-1"},
+        {"leasing": Leasing(number=1)},
+        {"waiting": Waiting("1", "open", "operator", "ann", {}, "", "", 3, 1.0)},
+        {"uncoordinated": True},
     ],
 )
 def test_what_matters_is_handed_over_in_its_own_scan(rig: Rig, change: dict[str, Any]) -> None:

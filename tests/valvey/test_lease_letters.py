@@ -41,6 +41,14 @@ def test_an_answer_comes_back_as_the_core_has_it() -> None:
     assert found == Answer(ID, True, "cdu1-3-1", 3, 30.0, "fill", "", "")
 
 
+def test_an_answer_at_its_bounds_is_taken_and_its_reason_made_one_line() -> None:
+    last = {"ttl_s": 600.0, "epoch": 2**53, "id": "x" * 64, "reason": "a\nb" * 200, "would_allow": "c\td"}
+    found = lease_letters.answer_in(incoming(envelope.dump(GRANT.model_copy(update=last))))
+    assert found is not None
+    assert (found.ttl_s, found.epoch, found.id) == (600.0, 2**53, "x" * 64)
+    assert (found.reason, found.would_allow) == (("a b" * 200)[:200], "c d")
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -48,6 +56,10 @@ def test_an_answer_comes_back_as_the_core_has_it() -> None:
         incoming(b"", too_long=9999),
         incoming(envelope.dump(GRANT), retain=True),
         incoming(envelope.dump(GRANT), too_long=9999),
+        *(
+            incoming(envelope.dump(GRANT.model_copy(update=change)))
+            for change in ({"ttl_s": 600.1}, {"epoch": 2**53 + 1}, {"id": "x" * 65}, {"id": "a\nb"})
+        ),
     ],
 )
 def test_what_is_no_live_answer_is_none(message: Incoming) -> None:

@@ -11,9 +11,11 @@ import pytest
 from fieldkit import chain
 from fieldkit.errors import Refusal
 from fieldkit.reading import Reading
-from tests.plant import PERIOD_S, PaperRack, flowing, starting
+from tests.lender import Lender
+from tests.plant import PERIOD_S, PaperRack, flowing, isolated, starting
 from tests.valvey.told import done_of
 from valvey import recording
+from valvey.core.chart import State
 from valvey.core.memory import Answered
 from valvey.core.requests import Request
 from valvey.recorder import AFTER_S, Recorder
@@ -67,7 +69,7 @@ class Rig:
     def run(self, for_s: float, *requests: Request) -> None:
         for number in range(round(for_s / self.period_s)):
             asked = requests if number == 0 else ()
-            before = self.rack.memory
+            before, answers = self.rack.memory, tuple(self.rack.answers)
             scan = self.rack.scan(*asked, dt_s=self.period_s)
             self.recorder(
                 done_of(
@@ -78,6 +80,7 @@ class Rig:
                     readings=self.seen,
                     requests=asked,
                     outputs=scan.outputs,
+                    answers=answers,
                 )
             )
 
@@ -97,6 +100,19 @@ def tripped() -> Rig:
     rig.rack.values["HS-101"] = 0.0
     rig.run(10.0, a_request("reset", rig.rack, 2, sif=["SIF-7"]))
     return rig
+
+
+def test_work_under_a_lease_is_decided_the_same_again(tmp_path: Path) -> None:
+    rack = isolated(coordinator=True, name="demo/r03")
+    rack.lender = Lender()
+    rig = Rig(rack)
+    rig.run(3.0, a_request("open", rack))
+    assert (rack.state, rack.memory.grant) == (State.OPENING, "cdu1-7-1")
+    rack.values["HS-101"] = 1.0
+    rig.run(1.0)
+    rig.recorder.close()
+    found = run_again(rig, tmp_path)
+    assert (found.equal, found.scans) == (True, 80)
 
 
 def run_again(rig: Rig, tmp_path: Path, change: Any = None) -> Replayed:

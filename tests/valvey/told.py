@@ -6,6 +6,7 @@ from fieldkit.reading import Reading
 from valvey.core.facts import Fact
 from valvey.core.gate import NO_WRITE, Outputs
 from valvey.core.judging import Judged
+from valvey.core.leasing import Answer, Ask
 from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.core.step import Scan
@@ -22,6 +23,8 @@ def done_of(
     readings: Mapping[str, Reading] | None = None,
     requests: tuple[Request, ...] = (),
     outputs: Outputs = NO_WRITE,
+    asks: tuple[Ask, ...] = (),
+    answers: tuple[Answer, ...] = (),
 ) -> Done:
-    scan = Scan(after, outputs, facts, NOTHING_JUDGED)
-    return Done(0, now_s, before, readings if readings is not None else {}, scan, requests, {}, {})
+    scan = Scan(after, outputs, facts, NOTHING_JUDGED, asks)
+    return Done(0, now_s, before, readings if readings is not None else {}, scan, requests, {}, {}, answers)
