@@ -58,6 +58,11 @@ class LinkHealth:
         if count + 1 >= REST_AFTER and self._since_s > last_s:
             self._rests_until_s[unit] = now_s + min(REST_FACTOR * cost_s, REST_MOST_S)
 
+    @property
+    def stands_still(self) -> bool:
+        """Two units fell silent one after the other, and nobody has answered since."""
+        return self._fallen > 1
+
     def heard(self, unit: int) -> None:
         """Note a late answer: the unit is slow, not gone."""
         self._misses.pop(unit, None)
@@ -77,7 +82,7 @@ class LinkHealth:
         self._alive.discard(unit)
         self.missed(unit, now_s, cost_s)
         silent_s = now_s - self._since_s
-        if self._fallen > 1 or (not self._alive and silent_s >= self._silent_s):
+        if self.stands_still or (not self._alive and silent_s >= self._silent_s):
             return f"silent for {silent_s:.1f} s"
         return ""
 

@@ -34,8 +34,8 @@ class Link(ABC):
         self.counters = LinkCounters()
         self._where, self._timeout_s, self._health, self._any_unit = where, timeout_s, health, ignore_unit
         self._turn = Turn()
-        self._gave_up_s = float("-inf")
-        """When nobody answered any more: what waited then is not asked."""
+        self._still_until_s = float("-inf")
+        """While a gateway stands still, what waits is not asked: one unit after the other would cost its timeout."""
         self._late_units = late_units
 
     async def read(
@@ -91,17 +91,16 @@ class Link(ABC):
     async def _ask(self, request: Request, timeout_s: float, *, first: bool) -> bytes:
         """Send, and return what follows the function code of the reply that answers exactly this request."""
         loop = asyncio.get_running_loop()
-        asked_s = loop.time()
         while self._late_units:
             self._health.heard(self._late_units.pop())
-        if request.is_read and (left_s := self._health.rests_s(request.unit, asked_s)) > 0.0:
+        if request.is_read and (left_s := self._health.rests_s(request.unit, loop.time())) > 0.0:
             cause = f"silent while others answer: asked again in {left_s:.1f} s"
             raise self.error(Reason.TIMEOUT, request, cause, sent=False)
         await self._turn.take(first=first)
         try:
-            if asked_s < self._gave_up_s:
-                raise self.error(Reason.TIMEOUT, request, "nobody answered while this waited", sent=False)
             begun_s = loop.time()
+            if request.is_read and begun_s < self._still_until_s:
+                raise self.error(Reason.TIMEOUT, request, "nobody on this link answers", sent=False)
             reply = await self._exchange(request, timeout_s)
         finally:
             self._turn.give()
@@ -133,7 +132,8 @@ class Link(ABC):
         """Account for a request without an answer; a connection on which nobody answers is given up."""
         now_s = asyncio.get_running_loop().time()
         if because := self._health.unanswered(request.unit, now_s, timeout_s):
-            self._gave_up_s = now_s
+            if self._health.stands_still:
+                self._still_until_s = now_s + timeout_s
             self._nobody_answers(because)
 
     def _nobody_answers(self, because: str) -> None:

@@ -107,6 +107,8 @@ class Profile(Model):
     """A read may cover registers that are not listed here."""
     min_gap_s: Annotated[float, Field(ge=0, le=5)]
     """Least quiet time between a reply and the next request."""
+    reply_delay_s: Annotated[float, Field(ge=0, le=5)] | None = None
+    """Longest time from a request to the beginning of its reply on a serial line; None = the maker does not say."""
     connections: Annotated[int, Field(ge=1, le=64)]
     """TCP connections that it serves at once (1 on a serial line)."""
     points: Annotated[dict[Name, Point], Field(min_length=1)]

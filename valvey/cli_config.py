@@ -13,7 +13,9 @@ from fieldkit.errors import ConfigError, Fault
 from valvey import draw as pages
 from valvey.cli_parts import Output
 from valvey.config import RackConfig, load, to_limits
+from valvey.config_check_buses import warnings
 from valvey.ladder import Response, responses, rungs
+from valvey.lines import LANES, line_plans
 from valvey.loop import cli as loop_cli
 from valvey.loop.cli import is_loop
 
@@ -49,9 +51,21 @@ def check_config(
             {"name": one.name, "value_s": one.value_s, "limit_s": one.limit_s, "because": one.because}
             for one in rungs(config, limits)
         ]
-        _print({"ok": True, "errors": [], "digest": config.digest, "response_times": times, "ladder": ladder})
+        document = {"ok": True, "errors": [], "digest": config.digest, "response_times": times, "ladder": ladder}
+        lines = [
+            {
+                "line": one.way,
+                "settings": str(one.settings.line),
+                "buses": one.buses,
+                "share": round(one.share, 4),
+                "cycle_s": {e.lane: round(one.cycle_s(e.lane), 4) for e in one.exchanges if e.lane is not None},
+            }
+            for one in line_plans(config)
+        ]
+        _print({**document, "lines": lines, "warnings": [asdict(one) for one in warnings(config)]})
     else:
         _sheet(config, sheet)
+        _lines(config)
 
 
 def draw(
@@ -107,3 +121,21 @@ def _sheet(config: RackConfig, sheet: tuple[Response, ...]) -> None:
     console = _console()
     console.print(table)
     console.print(f"{config.file}: ok, digest {config.digest}")
+
+
+def _lines(config: RackConfig) -> None:
+    """How busy the serial lines are, and what would be better done another way."""
+    plans = line_plans(config)
+    if plans:
+        table = Table("line", "settings", "devices", title="serial lines, times in s")
+        for name in ("busy", *LANES):
+            table.add_column(name, justify="right")
+        for one in plans:
+            cycles = [
+                f"{one.cycle_s(lane):.3f}" if any(e.lane == lane for e in one.exchanges) else "-" for lane in LANES
+            ]
+            names = ", ".join(one.buses)
+            table.add_row(_plain(one.way), str(one.settings.line), names, f"{100 * one.share:.0f} %", *cycles)
+        _console().print(table)
+    for fault in warnings(config):
+        typer.echo(f"warning: {fault}", err=True)

@@ -7,11 +7,11 @@ from fieldkit.point import Point, PointType
 from fieldkit.profile import Profile
 from fieldkit.tag import BY_TAG, Owner, Signal
 from fieldkit.units import Unit
+from valvey.config_check_buses import check_buses
 from valvey.config_check_times import check_times
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TagPlace
 from valvey.config_rack import RackConfig
-from valvey.ladder import FAST_TIMEOUT_MOST_S
 from valvey.needs import EXPIRING, FAST, LAGGING, MAYBE_OUTPUTS, OUTPUT_TAGS, READ_BACK, VALVE_BLOCK, WIRING, needed
 
 
@@ -21,7 +21,7 @@ def check(draft: Draft[RackFile], config: RackConfig, named: bool) -> None:
     named  the leak policy is whole, so that a detector that no rule names is one
     """
     _switches(draft, config)
-    _buses(draft, config)
+    check_buses(draft, config)
     _tags(draft, config)
     _outputs(draft, config)
     _missing(draft, config)
@@ -46,40 +46,6 @@ def _switches(draft: Draft[RackFile], config: RackConfig) -> None:
     for name, times in Counter(data.trays).items():
         if times > 1:
             draft.add(("trays",), f"tray {name} stands {times} times", "each tray once")
-
-
-def _buses(draft: Draft[RackFile], config: RackConfig) -> None:
-    fast = {place.bus for place in config.inputs.values() if place.lane == "fast"}
-    writing = {place.bus for place in config.outputs.values()}
-    seen: dict[str, str] = {}
-    for name, bus in config.data.buses.items():
-        at = ("buses", name)
-        other = seen.setdefault(bus.tcp, name)
-        if other != name and config.data.buses[other].unit == bus.unit:
-            draft.add((*at, "tcp"), f"is the same device as bus {other}: {bus.tcp} unit {bus.unit}", "one bus a device")
-        elif other != name and {other, name} <= fast and config.data.shared_path is None:
-            draft.add(
-                (*at, "tcp"),
-                f"fast-lane points of {other} and {name} share one gateway, {bus.tcp}",
-                "another path, or shared_path: {accepted_by: a person}",
-            )
-        if name in fast and bus.timeout_s > FAST_TIMEOUT_MOST_S:
-            draft.add(
-                (*at, "timeout_s"),
-                f"{bus.timeout_s:g} s is too long for the fast lane",
-                f"at most {FAST_TIMEOUT_MOST_S:g}",
-            )
-        if name in writing and (profile := config.profiles.get(name)) is not None:
-            if bus.write_connection is None:
-                draft.add((*at, "write_connection"), "is missing: this device has outputs", "own, shared")
-            elif bus.write_connection == "own" and profile.connections < 2:
-                draft.add((*at, "write_connection"), f"{bus.profile} serves one connection only", "shared")
-            elif bus.write_connection == "shared" and profile.connections > 1:
-                draft.add(
-                    (*at, "write_connection"),
-                    f"writes would wait behind reads, and {bus.profile} serves {profile.connections} connections",
-                    "own",
-                )
 
 
 def _tags(draft: Draft[RackFile], config: RackConfig) -> None:

@@ -5,9 +5,10 @@ Only what one value alone can get wrong is judged here; ``config_check`` judges 
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from fieldkit import point
+from valvey.config_bus import Bus as Bus
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")]
 Person = Annotated[str, Field(min_length=2, max_length=80)]
@@ -35,37 +36,6 @@ class Scan(Model):
     """Temperatures, power."""
     slow_s: Annotated[float, Field(gt=0, le=3600)]
     """Identity, counters."""
-
-
-class Bus(Model):
-    """One Modbus device."""
-
-    tcp: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$")]
-    """``host:port``."""
-    unit: Annotated[int, Field(ge=0, le=255)]
-    profile: Annotated[str, Field(pattern=r"^[a-z0-9]+_[a-z0-9-]+$")]
-    """Name of a file in ``profiles_dir``, without ``.yaml``."""
-    timeout_s: Annotated[float, Field(gt=0, le=5)]
-    """For a connection attempt and for a reply; nothing is repeated after it."""
-    min_gap_s: Annotated[float, Field(ge=0, le=5)] | None = None
-    """Least quiet time between a reply and the next request; left out = the profile's."""
-    write_connection: Literal["own", "shared"] | None = None
-    """Of a device with outputs: whether its writes have their own connection."""
-
-    @property
-    def host(self) -> str:
-        return self.tcp.rpartition(":")[0].strip("[]")
-
-    @property
-    def port(self) -> int:
-        return int(self.tcp.rpartition(":")[2])
-
-    @field_validator("tcp")
-    @classmethod
-    def _port(cls, tcp: str) -> str:
-        if not 1 <= int(tcp.rpartition(":")[2]) <= 65535:
-            raise ValueError(f"{tcp!r}: a port is 1..65535")
-        return tcp
 
 
 class TagPlace(Model):

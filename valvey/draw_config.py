@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-from valvey import config_models
+from valvey import config_bus, config_models
 from valvey.config_draft import in_words
 from valvey.config_models import RackFile
 from valvey.draw_tables import table
@@ -41,7 +41,7 @@ def reference() -> str:
 
 def loop_reference() -> str:
     """Return every key of a loop's file."""
-    return _sections(LoopFile.model_json_schema(), config_models, loop_models)
+    return _sections(LoopFile.model_json_schema(), config_models, config_bus, loop_models)
 
 
 def ladder() -> str:
@@ -68,7 +68,7 @@ def ladder() -> str:
 
 def _sections(schema: dict[str, Any], *modules: ModuleType) -> str:
     defs = schema.get("$defs", {})
-    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings(modules or (config_models,))
+    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings(modules or (config_models, config_bus))
     while todo:
         name, one = todo.pop(0)
         if name:

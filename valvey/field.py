@@ -1,7 +1,7 @@
 """The field of one rack: its devices from the configuration, the shared readings, and who writes to them.
 
 Each device has a connection of its own, and the devices that carry outputs a second one for writes: nothing that can
-be slow stands before a write.
+be slow stands before a write. Devices behind one gateway or on one serial line share one link, where writes go first.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from fieldkit.bus import LinkError
 from fieldkit.clock import Clock
 from fieldkit.device import Device
-from fieldkit.modbus import TcpLink
 from fieldkit.reading import Reading
 from valvey.config_rack import RackConfig
 from valvey.lanes import FastLane, SpareLanes
+from valvey.links import Links
 from valvey.writer import Writer
 
 FAST_RECONNECT_S, RECONNECT_S = 1.0, 10.0
@@ -35,8 +35,25 @@ class Field:
         self.readings: dict[str, Reading] = {}
         self.devices: dict[str, Device] = {}
         outputs = config.outputs if writes else {}
-        for name in config.data.buses:
-            self.devices[name] = _device(name, config, self.readings, clock, notice, writes=writes)
+        fast = {place.bus for place in config.inputs.values() if place.lane == "fast"}
+        quick = fast | {place.bus for place in config.outputs.values()}
+        caps_s = {name: FAST_RECONNECT_S if name in quick else RECONNECT_S for name in config.data.buses}
+        links = Links(config.data.buses, {name: config.min_gap_s(name) for name in config.data.buses}, caps_s)
+        carriers = {place.bus for place in outputs.values()}
+        for name, bus in config.data.buses.items():
+            own = name in carriers and (bus.write_connection == "own" or links.shares(name))
+            self.devices[name] = Device(
+                name,
+                bus.unit,
+                config.profiles[name],
+                links.read(name),
+                config.read_from(name),
+                self.readings,
+                clock,
+                write_bus=links.write(name) if own else None,
+                norms=config.norms_of(name),
+                notice=notice,
+            )
         scan = config.data.scan
         devices = tuple(self.devices.values())
         self.fast = FastLane(devices)
@@ -75,36 +92,3 @@ async def _warm(device: Device) -> str:
     except LinkError as error:
         return error.text
     return ""
-
-
-def _device(
-    name: str, config: RackConfig, readings: dict[str, Reading], clock: Clock, notice: Notice, *, writes: bool
-) -> Device:
-    bus, profile = config.data.buses[name], config.profiles[name]
-    tags = config.read_from(name)
-    fast = any(lane == "fast" for _, lane in tags.values())
-
-    def link(purpose: str) -> TcpLink:
-        return TcpLink(
-            f"{name}{purpose}",
-            bus.host,
-            bus.port,
-            timeout_s=bus.timeout_s,
-            reconnect_cap_s=FAST_RECONNECT_S if fast or purpose else RECONNECT_S,
-            min_gap_s=config.min_gap_s(name),
-        )
-
-    carries = any(place.bus == name for place in config.outputs.values())
-    own = writes and carries and bus.write_connection == "own"
-    return Device(
-        name,
-        bus.unit,
-        profile,
-        link(""),
-        tags,
-        readings,
-        clock,
-        write_bus=link(" writes") if own else None,
-        norms=config.norms_of(name),
-        notice=notice,
-    )

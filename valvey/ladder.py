@@ -10,6 +10,7 @@ from valvey.config_rack import RackConfig
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect
 from valvey.core.trips import Trip, rows_for
+from valvey.lines import plan_of
 from valvey.needs import senses_of
 
 PST_KJ = 2300.0
@@ -214,10 +215,22 @@ def _senses(config: RackConfig, row: Trip, limits: Limits) -> tuple[float, float
     places = [(tag, config.data.tags[tag]) for tag in _tags(config, row, limits)]
     lag_s = max((place.lag_s or 0.0 for _, place in places), default=0.0)
     delay_s = max((place.delay_s or 0.0 for _, place in places), default=0.0)
-    return lag_s, delay_s, max((config.period_s(tag) for tag, _ in places), default=0.0)
+    lane_s = max((config.period_s(tag) + _line_s(config, tag) for tag, _ in places), default=0.0)
+    return lag_s, delay_s, lane_s
+
+
+def _line_s(config: RackConfig, tag: str) -> float:
+    """On a serial line a value waits for one turn of all that is asked before it; elsewhere for nothing to speak of."""
+    line = plan_of(config, config.data.tags[tag].bus)
+    return 0.0 if line is None else line.cycle_s(config.data.tags[tag].lane or "fast")
 
 
 def _write_s(config: RackConfig) -> float:
-    """The longest that a write can be under way and still be acknowledged."""
+    """The longest that a write can be under way and still be acknowledged; on a serial line one frame goes before it."""
     buses: Iterable[str] = {place.bus for place in config.outputs.values()}
-    return max((config.data.buses[bus].timeout_s for bus in buses if bus in config.data.buses), default=0.0)
+    out_s = [0.0]
+    for bus in buses:
+        if bus in config.data.buses:
+            line = plan_of(config, bus)
+            out_s.append(config.data.buses[bus].timeout_s + (0.0 if line is None else line.longest_s))
+    return round(max(out_s), 6)

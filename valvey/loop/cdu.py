@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from fieldkit.bus import LinkError
 from fieldkit.clock import Clock
 from fieldkit.device import Device
-from fieldkit.modbus import TcpLink
 from fieldkit.reading import Reading
+from valvey.links import Links
 from valvey.loop.config import LoopConfig
 
 RECONNECT_S = 2.0
@@ -26,7 +26,7 @@ class Cdu:
         self.write_failed = False
         self._points = config.point_of
         gap_s = config.profile.min_gap_s if bus.min_gap_s is None else bus.min_gap_s
-        link = TcpLink("cdu", bus.host, bus.port, timeout_s=bus.timeout_s, reconnect_cap_s=RECONNECT_S, min_gap_s=gap_s)
+        link = Links({"cdu": bus}, {"cdu": gap_s}, {"cdu": RECONNECT_S}).read("cdu")
         tags = {tag: (point, "fast") for tag, point in config.tags.items()}
         self.device = Device("cdu", bus.unit, config.profile, link, tags, self.readings, clock, notice=notice)
 
