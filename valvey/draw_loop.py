@@ -1,7 +1,9 @@
 """The coordinator's tables as Markdown: what SAFETY.md and docs/generated/loop.md say is what its code does."""
 
 from valvey.core import leasing
+from valvey.core.awaiting import ANSWER_S
 from valvey.core.chart import State
+from valvey.core.lending import WAIT_S
 from valvey.core.loop import gate
 from valvey.core.loop.alarms import ALARM_ROWS
 from valvey.core.loop.asking import AGAIN_S
@@ -61,6 +63,13 @@ def leases() -> str:
         ("after a start", f"any lease that is presented is adopted; nothing is granted for {ttl_s:g} s"),
         ("a higher epoch seen later", f"as good as a start: nothing is granted for {ttl_s:g} s"),
         ("lower epochs", "refused by the racks"),
+        (
+            "opening work without one",
+            f"waits {ANSWER_S:g} s for the answer, then is refused: with its reason, or that there is none",
+        ),
+        ("a planned isolation without one", f"waits {WAIT_S:g} s, then goes on and says that it is uncoordinated"),
+        ("a rack's process starts anew", "it presents its lease and ends its opening work; nothing begins by a lease alone"),
+        ("a rack's node starts anew", "its lease is over; the highest epoch stands"),
         ("lapse in OPENING, FILLING, TESTING, DRAINING", "the rack shuts: ISOLATING, and is asked again by people"),
         ("lapse in UNLOADING, COOLDOWN, ISOLATING", "the rack goes on and says so: closing is never held up"),
         (
