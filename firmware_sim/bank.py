@@ -19,6 +19,7 @@ from firmware_sim.plant import Plant
 from firmware_sim.plant_config import CduMode as PlantMode
 from firmware_sim.plant_config import Start
 from firmware_sim.rig import Rig
+from firmware_sim.serial_line import LineSetting, SimulatedLine
 from firmware_sim.spill import PLACES
 from firmware_sim.stamps import StampKind, Stamps
 from firmware_sim.wire import Endpoint
@@ -52,6 +53,7 @@ class Bank:
 
     rigs       rack -> its devices
     endpoints  ``r01/valve_controller`` … ``cdu`` -> the device's wire (listening or not)
+    lines      serial lines and gateways, by name (open or not)
     stamps     what changed and what was written, and when
     """
 
@@ -68,6 +70,7 @@ class Bank:
                 self._add_endpoint(f"{name}/{device}", firmware)
         self._add_endpoint("cdu", self.cdu)
         self._endpoints = tuple(self.endpoints.values())
+        self.lines = {setting.name: self._line(setting) for setting in config.lines}
         self.book = FaultBook(self)
         self.mode_before_fault = CduMode.CONSTANT_DP
         self._instruments_s = 0.0
@@ -90,6 +93,12 @@ class Bank:
     def _add_endpoint(self, name: str, firmware: Firmware) -> None:
         noise = Noise(seed_of(self.config.seed, f"wire {name}"))
         self.endpoints[name] = Endpoint(name, firmware, self._wire_now, self._on_write, noise)
+
+    def _line(self, setting: LineSetting) -> SimulatedLine:
+        if unknown := [name for name in setting.units.values() if name not in self.endpoints]:
+            raise ValueError(f"line {setting.name}: no device {unknown[0]!r}; one of {', '.join(self.endpoints)}")
+        units = {unit: self.endpoints[name] for unit, name in setting.units.items()}
+        return SimulatedLine(setting, units, Noise(seed_of(self.config.seed, f"line {setting.name}")))
 
     def _wire_now(self) -> float:
         return max(self.wire_now_s(), self.plant.now_s)

@@ -49,6 +49,8 @@ class Bench:
         base = self.config.base_port
         for number, endpoint in enumerate(self.bank.endpoints.values()):
             await endpoint.listen(self.config.host, base + number if base else 0)
+        for line in self.bank.lines.values():
+            await line.open(self.config.host)
         control = await self._control.listen(self.config.host, self.config.control_port)
         self.ports = self._ports_document(control)
         self._real_s = time.monotonic()
@@ -68,6 +70,8 @@ class Bench:
         self.stopping.set()
         for endpoint in self.bank.endpoints.values():
             endpoint.close()
+        for line in self.bank.lines.values():
+            line.close()
         self._control.close()
         if self._task is not None:
             self._task.cancel()
@@ -129,4 +133,5 @@ class Bench:
             "control": f"{host}:{control}",
             "cdu": f"{host}:{self.bank.endpoints['cdu'].port}",
             "racks": racks,
+            **({"lines": {name: line.document() for name, line in self.bank.lines.items()}} if self.bank.lines else {}),
         }

@@ -6,6 +6,7 @@ from typing import Any
 
 from firmware_sim.demo_plant import cdu_config, demo_config, rack_config
 from firmware_sim.plant_config import CduConfig, CduMode, PlantConfig, RackConfig, Start
+from firmware_sim.serial_line import LineSetting
 
 MAX_RACKS = 64
 MAX_SPEED = 100.0
@@ -36,6 +37,7 @@ class BenchConfig:
     kv_segment  header between two racks, m³/h; None: sized for the design flow
     cdu         overrides single sizes of ``plant_config.CduConfig``
     base_port   0 takes free ports; otherwise devices get this and the following ones
+    lines       serial lines and gateways on which devices of the bench hang too
     """
 
     racks: tuple[RackSetting, ...]
@@ -49,6 +51,7 @@ class BenchConfig:
     host: str = "127.0.0.1"
     base_port: int = 0
     control_port: int = 0
+    lines: tuple[LineSetting, ...] = ()
 
     def plant_config(self) -> PlantConfig:
         """The plant. Raises ValueError when its sizes do not fit together."""

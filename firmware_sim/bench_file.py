@@ -5,9 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from fieldkit.rtu_frames import Line
 from fieldkit.yamlfile import check, load
 from firmware_sim.bench_config import MAX_RACKS, MAX_SPEED, BenchConfig, RackSetting, sizes_of
 from firmware_sim.plant_config import CduConfig, CduMode, RackConfig, Start
+from firmware_sim.serial_line import LineKind, LineSetting
 
 _STRICT = ConfigDict(frozen=True, extra="forbid")
 Kilowatts = Annotated[float, Field(ge=0, le=1000)]
@@ -34,6 +36,26 @@ class RackRow(BaseModel):
         return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant)
 
 
+class LineRow(BaseModel):
+    """A serial line or gateway; ``units``: unit id -> device, e.g. ``3: r01/feeder_meter``."""
+
+    model_config = _STRICT
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$")]
+    kind: LineKind
+    units: Annotated[dict[Annotated[int, Field(ge=1, le=247)], str], Field(min_length=1)]
+    baud: Annotated[int, Field(ge=1200, le=1_000_000)] = 19200
+    parity: Literal["N", "E", "O"] = "E"
+    stop_bits: Literal[1, 2] = 1
+    port: Annotated[int, Field(ge=0, le=65535)] = 0
+    link: Path | None = None
+    target_s: Annotated[float, Field(gt=0, le=60)] = 0.5
+
+    def setting(self) -> LineSetting:
+        line = Line(self.baud, self.parity, self.stop_bits)
+        return LineSetting(self.name, self.kind, self.units, line, self.port, self.link, self.target_s)
+
+
 class BenchFile(BaseModel):
     """The whole file; ``bench_config.BenchConfig`` says what each key means."""
 
@@ -51,6 +73,7 @@ class BenchFile(BaseModel):
     host: str = "127.0.0.1"
     base_port: Annotated[int, Field(ge=0, le=65000)] = 0
     control_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    lines: tuple[LineRow, ...] = ()
 
     @field_validator("cdu")
     @classmethod
@@ -62,6 +85,9 @@ class BenchFile(BaseModel):
         names = [rack.name for rack in self.racks]
         if len(set(names)) < len(names):
             raise ValueError(f"racks need different names, not {', '.join(names)}")
+        lines = [line.name for line in self.lines]
+        if len(set(lines)) < len(lines):
+            raise ValueError(f"lines need different names, not {', '.join(lines)}")
         return self
 
     def config(self) -> BenchConfig:
@@ -77,6 +103,7 @@ class BenchFile(BaseModel):
             host=self.host,
             base_port=self.base_port,
             control_port=self.control_port,
+            lines=tuple(line.setting() for line in self.lines),
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from firmware_sim.parts.channel import SensorFault
 from firmware_sim.parts.leak_panel import ZONES, Zone
 from firmware_sim.rig import VALVES, Lie
-from firmware_sim.wire_faults import WireFault
+from firmware_sim.wire_faults import LineFault, WireFault
 
 if TYPE_CHECKING:
     from firmware_sim.bank import Bank
@@ -104,6 +104,22 @@ def wire(kind: WireFault) -> Pair:
     return begin, end
 
 
+def check_line(bank: Bank, fault: Fault) -> str | None:
+    if fault.device in bank.lines:
+        return None
+    return f"device is {fault.device!r}; a line of the bench: {', '.join(bank.lines) or 'it has none'}"
+
+
+def line(kind: LineFault) -> Pair:
+    def begin(bank: Bank, fault: Fault) -> None:
+        bank.lines[fault.device or ""].set_fault(kind, fault.value)
+
+    def end(bank: Bank, fault: Fault) -> None:
+        bank.lines[fault.device or ""].clear_fault(kind)
+
+    return begin, end
+
+
 def freeze(bank: Bank, fault: Fault) -> None:
     bank.endpoint_of(fault).freeze()
 
@@ -166,6 +182,14 @@ def sump_high(bank: Bank, fault: Fault) -> None:
 
 def sump_low(bank: Bank, fault: Fault) -> None:
     _rig(bank, fault).sump_high = False
+
+
+def cdu_trip_closed(bank: Bank, fault: Fault) -> None:
+    _rig(bank, fault).cdu_trip = True
+
+
+def cdu_trip_open(bank: Bank, fault: Fault) -> None:
+    _rig(bank, fault).cdu_trip = False
 
 
 def _zone(bank: Bank, fault: Fault) -> Zone:

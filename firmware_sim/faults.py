@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from firmware_sim import fault_actions as do
 from firmware_sim import fault_plant as plant
 from firmware_sim.parts.channel import SensorFault
-from firmware_sim.wire_faults import DEFAULTS, WireFault
+from firmware_sim.wire_faults import DEFAULTS, LINE_DEFAULTS, LineFault, WireFault
 
 if TYPE_CHECKING:
     from firmware_sim.bank import Bank
@@ -34,6 +34,7 @@ class Aim(StrEnum):
 
     CHANNEL   --tag of a measurement (with --rack, or of the CDU without)
     LINK      --device, or a --tag that the device carries
+    LINE      --device, the name of a serial line or gateway
     ACTUATOR  --tag XV-101..104 or FCV-101, with --rack
     VALVE     --tag XV-101..104, with --rack
     DETECTOR  --tag LDT-101..103, with --rack
@@ -45,6 +46,7 @@ class Aim(StrEnum):
 
     CHANNEL = "channel"
     LINK = "link"
+    LINE = "line"
     ACTUATOR = "actuator"
     VALVE = "valve"
     DETECTOR = "detector"
@@ -57,6 +59,7 @@ class Aim(StrEnum):
 CHECKS: dict[Aim, Callable[[Bank, Fault], str | None]] = {
     Aim.CHANNEL: do.check_channel,
     Aim.LINK: do.check_link,
+    Aim.LINE: do.check_line,
     Aim.ACTUATOR: do.check_actuator,
     Aim.VALVE: do.check_valve,
     Aim.DETECTOR: do.check_detector,
@@ -108,6 +111,11 @@ def _wire(fault: WireFault, text: str, unit: str = "-") -> FaultKind:
     return FaultKind(fault.value, Family.WIRE, Aim.LINK, text, begin, end, unit, DEFAULTS.get(fault))
 
 
+def _line(fault: LineFault, text: str, unit: str = "-") -> FaultKind:
+    begin, end = do.line(fault)
+    return FaultKind(fault.value, Family.WIRE, Aim.LINE, text, begin, end, unit, LINE_DEFAULTS.get(fault))
+
+
 _OWN = "unit of the tag"
 S, W, A, P, C = Family.SENSOR, Family.WIRE, Family.ACTUATOR, Family.PLANT, Family.CONTACT
 
@@ -141,6 +149,11 @@ TABLE: tuple[FaultKind, ...] = (
     _wire(WireFault.GATEWAY_0B,        "the gateway says: target did not respond"),
     _wire(WireFault.HALF_OPEN,         "connections stay open and dead; 1: new ones too"),
     _wire(WireFault.SLOW_LINK,         "bytes a second of the link", "B/s"),
+    _wire(WireFault.HALF_FRAME,        "the second half of every reply is lost"),
+    _line(LineFault.ECHO,              "what is sent comes back before the reply"),
+    _line(LineFault.LINE_NOISE,        "noise before every reply", "bytes"),
+    _line(LineFault.BAD_CRC,           "replies carry a wrong CRC"),
+    _line(LineFault.GATEWAY_FROZEN,    "the line stays open, nothing passes"),
     FaultKind("device_off", W, Aim.LINK, "the device has no power", do.device_off, do.device_on),
 
     FaultKind("actuator_stuck",   A, Aim.ACTUATOR, "does not move", plant.actuator_stuck, plant.actuator_well),

@@ -28,6 +28,16 @@ class WireFault(StrEnum):
     GATEWAY_0B = "gateway_0b"  # the gateway answers: target did not respond
     HALF_OPEN = "half_open"  # present connections stay open and dead; new ones too when [value] is 1
     SLOW_LINK = "slow_link"  # [bytes/s] in both directions together
+    HALF_FRAME = "half_frame"  # the second half of every reply is lost
+
+
+class LineFault(StrEnum):
+    """A fault of a serial line, or of the gateway before it: all its units have it."""
+
+    ECHO = "echo"  # what is sent comes back before the reply
+    LINE_NOISE = "line_noise"  # [bytes] of noise before every reply
+    BAD_CRC = "bad_crc"  # replies carry a wrong CRC
+    GATEWAY_FROZEN = "gateway_frozen"  # the connection stays open, nothing passes
 
 
 DEFAULTS: dict[WireFault, float] = {
@@ -38,6 +48,7 @@ DEFAULTS: dict[WireFault, float] = {
     WireFault.HALF_OPEN: 0.0,
     WireFault.SLOW_LINK: 960.0,  # 9600 baud, ten bits a byte
 }
+LINE_DEFAULTS: dict[LineFault, float] = {LineFault.LINE_NOISE: 3.0}
 
 Faults = dict[WireFault, float]
 
@@ -54,7 +65,7 @@ def pieces(frame: bytes, request_size: int, faults: Faults, noise: Noise) -> lis
     """Turn a good reply frame (MBAP header and PDU) into what the faulty wire delivers, and when."""
     if WireFault.NO_REPLY in faults:
         return []
-    frame = _spoil(frame, faults, noise)
+    frame = spoil(frame, faults, noise)
     delay_s = faults.get(WireFault.LATE_REPLY, 0.0) / 1000
     if WireFault.SLOW_LINK in faults:
         delay_s += (request_size + len(frame)) / faults[WireFault.SLOW_LINK]
@@ -70,7 +81,8 @@ def pieces(frame: bytes, request_size: int, faults: Faults, noise: Noise) -> lis
     return sent
 
 
-def _spoil(frame: bytes, faults: Faults, noise: Noise) -> bytes:
+def spoil(frame: bytes, faults: Faults, noise: Noise) -> bytes:
+    """Make one frame wrong, whatever its timing."""
     spoilt = bytearray(frame)
     function = frame[7]
     if WireFault.SHORT_REPLY in faults and function in {3, 4} and frame[8] > 2:
@@ -87,4 +99,4 @@ def _spoil(frame: bytes, faults: Faults, noise: Noise) -> bytes:
         spoilt[7] = 4 if function == 3 else 3
     if WireFault.GARBAGE in faults:
         return noise.bytes(8 + noise.bits() % 16)
-    return bytes(spoilt)
+    return bytes(spoilt[: len(spoilt) // 2] if WireFault.HALF_FRAME in faults else spoilt)
