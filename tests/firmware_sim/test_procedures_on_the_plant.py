@@ -10,6 +10,7 @@ from firmware_sim.plant_config import Start
 from tests.firmware_sim.procedures_bench import LIMITS, VOLUME_L, Bench
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
+from valvey.core.leasing import Answer
 from valvey.core.memory import Inventory
 
 LEASED = replace(LIMITS, coordinator=True)
@@ -244,16 +245,18 @@ def test_the_key_turned_during_a_fill_is_told_and_locks_on_arrival() -> None:
 
 def test_under_a_coordinator_nothing_opens_without_its_grant_and_a_lapsed_lease_ends_the_work() -> None:
     bench = Bench(Start.ISOLATED, LEASED).run(1.0).accepted("lock", owner="anna")
-    assert bench.ask("drain").fields["code"] == "granted"
-    bench.memory = replace(bench.memory, grant="lease-1")
-    bench.accepted("drain").run(5.0)
+    bench.ask("drain")
+    bench.run(6.0)  # nobody answers
+    assert (bench.state, bench.told(FactKind.ANSWER)[-1].fields["code"]) == (State.ISOLATED, "granted")
+    bench.ask("drain")
+    (ask,) = bench.asks
+    bench.answers = (Answer(ask.ask_id, True, "lease-1", 1, 10.0, "drain"),)
+    bench.run(5.0)
     assert bench.state is State.DRAINING
-    bench.memory = replace(bench.memory, grant=None)
-    bench.scan()
-    assert bench.place[0] is State.ISOLATING
+    bench.run(5.5)
+    assert (bench.state, bench.memory.failed) == (State.ISOLATED, "lease_lost")
     assert not any(bench.commands.values())
     assert ended(bench) == ("drain", "failed")
-    bench.until(State.ISOLATED)
 
 
 def test_power_that_does_not_go_down_ends_the_isolation_before_anything_is_shut() -> None:
