@@ -1,8 +1,8 @@
 """Break a package in many small ways; every one must fail a test. `make mutation` runs it over valvey/core.
 
-First the tests run once, whole, with a record of which test touches which line. Then a forked worker per mutant
-imports the changed module from memory and runs only the tests that touch the changed line, those first that killed
-a mutant before, and stops at the first failure. A line that runs at import (a table) concerns every test.
+First the tests run once, whole, with a record of which test touches which line; then every mutant is tried against the
+tests that can tell it apart, those first that killed a mutant near by before, until one fails. Verdicts are kept under
+build/mutation, so a run that was interrupted goes on, and one after a change begins with the test that killed last.
 
 A mutant that no test could ever tell from the original is listed in tests/mutation_equivalent.yaml with its reason;
 an entry that names nothing, or that a test does kill, is an error.
@@ -13,106 +13,74 @@ import json
 import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.mutants import Mutant, code_lines, mutants_of
-from tests.mutation_workers import Baseline, baseline, run_mutant, start
+from tests.mutation_baseline import Baseline, baseline
+from tests.mutation_hunt import Orders, hunt_cold, hunt_warm
+from tests.mutation_store import Store, Verdict, digest_of
 
 MIN_PER_100_LINES = 25.0
 MAX_EQUIVALENT = 0.03
-_PASSED = {int(pytest.ExitCode.OK), int(pytest.ExitCode.NO_TESTS_COLLECTED)}
+#: Folders and files that decide what a test does; those that are there.
+TREE = ("fieldkit", "valvey", "racky", "firmware_sim", "bench", "tests", "configs", "docs", "pyproject.toml")
 
 
 @dataclass
 class Tally:
-    """Outcomes by mutant id, and which tests have killed before."""
+    """Outcomes by mutant id."""
 
     outcome: dict[str, str] = field(default_factory=dict)
-    kills: Counter[str] = field(default_factory=Counter)
 
     def of(self, outcome: str) -> list[str]:
         return [mutant for mutant, what in self.outcome.items() if what == outcome]
 
 
-@dataclass
-class _Job:
-    mutant: Mutant
-    order: Sequence[str]
-    process: BaseProcess
-    answer: Connection
-    until_s: float
-
-
 class Hunt:
-    """Try mutants in ``workers`` processes at a time.
+    """Try mutants, those warm that can be, and note each verdict in the store."""
 
-    What survives the tests that touch its line gets all tests that touch the package: what a shared fixture or a
-    cache computed once was recorded for one test only.
-    """
-
-    def __init__(self, sources: Mapping[str, str], base: Baseline, workers: int) -> None:
-        self.sources, self.base, self.workers = sources, base, workers
-        self.limit_s = 20.0 + 5.0 * sum(base.took_s.values())
+    def __init__(self, sources: Mapping[str, str], store: Store, excused: Collection[str], until_s: float) -> None:
+        self.sources, self.store, self.excused, self.until_s = sources, store, frozenset(excused), until_s
         self.tally = Tally()
+        self.began_s = time.monotonic()
 
-    def run(self, mutants: Iterable[Mutant]) -> Tally:
-        running: list[_Job] = []
-        for mutant in mutants:
-            running.append(self._job(mutant, self.base.tests_for(mutant)))
-            while len(running) >= self.workers:
-                running = self._collect(running)
-        while running:
-            running = self._collect(running)
+    def run(self, mutants: Sequence[Mutant], base: Baseline, tests: Sequence[str], workers: int) -> Tally:
+        known = self.store.known
+        self.tally.outcome |= {mutant.id: known[mutant.id].outcome for mutant in mutants if mutant.id in known}
+        orders = Orders(base, dict(self.store.hints), self.excused)
+        new = [mutant for mutant in mutants if mutant.id not in known]
+        plans = {mutant.id: base.tests_for(mutant) for mutant in new}
+        print(f"{len(mutants) - len(new)} verdicts are known, {len(new)} mutants are to be tried", flush=True)
+        for mutant in new:
+            if plans[mutant.id] == (0, 0):
+                self._note(mutant, "survived", "")  # no test runs it
+        again: list[tuple[Mutant, int]] = []
+
+        def warm_told(mutant: Mutant, outcome: str, killer: str) -> None:
+            if outcome == "survived" and (cold := plans[mutant.id][1]):
+                again.append((mutant, cold))
+            else:
+                self._note(mutant, outcome, killer)
+
+        warm = [mutant for mutant in new if plans[mutant.id][0]]
+        if warm:
+            unswapped = hunt_warm(warm, self.sources, orders, workers, tests, warm_told, self.until_s)
+            again += [(mutant, sum(plans[mutant.id])) for mutant in unswapped]
+        again += [(mutant, plans[mutant.id][1]) for mutant in new if not plans[mutant.id][0] and plans[mutant.id][1]]
+        hunt_cold(again, self.sources, orders, workers, self._note, self.until_s)
         return self.tally
-
-    def _job(self, mutant: Mutant, tests: Collection[str]) -> _Job:
-        everything = tests or self.base.took_s
-        order = sorted(everything, key=lambda test: (-self.tally.kills[test], self.base.took_s[test], test))
-        name = mutant.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        process, answer = start(run_mutant, name, mutant, self.sources[mutant.path], order)
-        return _Job(mutant, order, process, answer, time.monotonic() + self.limit_s)
-
-    def _collect(self, running: list[_Job]) -> list[_Job]:
-        """Wait until one ends or is too late; return those that go on."""
-        first_s = min(job.until_s for job in running)
-        wait([job.process.sentinel for job in running], max(0.0, first_s - time.monotonic()))
-        return [next_job for job in running if (next_job := self._next(job)) is not None]
-
-    def _next(self, job: _Job) -> _Job | None:
-        """The job itself while it runs, a second one when it needs all tests, None when it is done."""
-        if job.process.is_alive():
-            if time.monotonic() < job.until_s:
-                return job
-            job.process.kill()
-            job.process.join()
-            self._note(job.mutant, "timeout", "")
-            return None
-        job.process.join()
-        try:
-            code, failed = job.answer.recv()
-        except EOFError:  # the mutant ended the interpreter
-            code, failed = int(pytest.ExitCode.INTERRUPTED), ""
-        if code not in _PASSED:
-            self._note(job.mutant, "killed", failed)
-            return None
-        if len(job.order) < len(self.base.took_s):
-            return self._job(job.mutant, self.base.took_s)
-        self._note(job.mutant, "survived", "")
-        return None
 
     def _note(self, mutant: Mutant, outcome: str, killer: str) -> None:
         self.tally.outcome[mutant.id] = outcome
-        self.tally.kills[killer] += 1
-        if outcome != "killed":
+        self.store.note(mutant.id, Verdict(outcome, killer))
+        if outcome == "timeout" or (outcome == "survived" and mutant.id not in self.excused):
             print(f"{outcome}: {mutant.id}  ({mutant.path}:{mutant.line})", flush=True)
+        if len(self.tally.outcome) % 250 == 0:
+            print(f"{len(self.tally.outcome)} verdicts after {time.monotonic() - self.began_s:.0f} s", flush=True)
 
 
 def read_equivalents(file: Path) -> dict[str, str]:
@@ -129,6 +97,7 @@ def report_of(tally: Tally, reasons: Mapping[str, str], total: int, lines: int) 
     survivors = [mutant for mutant in tally.of("survived") if mutant not in reasons]
     return {
         "mutants": total,
+        "complete": len(tally.outcome) == total,
         "tried": len(tally.outcome),
         "killed": len(tally.of("killed")),
         "survived": len(survivors),
@@ -152,16 +121,31 @@ def complaints(tally: Tally, reasons: Mapping[str, str], known: Collection[str],
     return out
 
 
+def by_module(tally: Tally, reasons: Collection[str], mutants: Sequence[Mutant]) -> dict[str, dict[str, int]]:
+    """How many mutants of each module were tried, killed, survived (listed or not)."""
+    out: dict[str, dict[str, int]] = {}
+    for mutant in mutants:
+        outcome = tally.outcome.get(mutant.id)
+        row = out.setdefault(mutant.path, {"mutants": 0, "killed": 0, "survived": 0, "equivalent": 0})
+        row["mutants"] += 1
+        if outcome == "survived":
+            row["equivalent" if mutant.id in reasons else "survived"] += 1
+        elif outcome is not None:
+            row["killed"] += 1
+    return out
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--package", type=Path, default=Path("valvey/core"))
     parser.add_argument("--tests", nargs="+", default=["tests", "--ignore=tests/wire", "-m", "not long"])
-    parser.add_argument("--only", default="", help="mutants whose id contains this")
+    parser.add_argument("--only", nargs="+", default=[""], help="mutants whose id contains one of these")
     parser.add_argument("--sample", type=int, default=0, help="try this many, chosen by --seed; 0 = all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--for-s", type=float, default=float("inf"), help="begin no mutant later than this")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--equivalents", type=Path, default=Path("tests/mutation_equivalent.yaml"))
-    parser.add_argument("--report", type=Path, default=Path("build/mutation/report.json"))
+    parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="for report.json and verdicts")
     args = parser.parse_args(argv)
     began_s = time.monotonic()
 
@@ -169,17 +153,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     mutants = [mutant for path, source in sources.items() for mutant in mutants_of(source, path)]
     lines = sum(code_lines(source) for source in sources.values())
     reasons = read_equivalents(args.equivalents)
-    chosen = [mutant for mutant in mutants if args.only in mutant.id]
+    chosen = [mutant for mutant in mutants if any(word in mutant.id for word in args.only)]
     random.Random(args.seed).shuffle(chosen)  # over all modules, so that early kills teach
     if args.sample:
         chosen = chosen[: args.sample]
     print(f"{len(mutants)} mutants in {lines} code lines of {args.package}, {len(chosen)} to try", flush=True)
 
-    hunt = Hunt(sources, baseline(args.package, args.tests), args.workers)
-    tally = hunt.run(chosen)
+    deciding = (*map(Path, TREE), args.package, *(Path(test) for test in args.tests if Path(test).exists()))
+    store = Store(args.folder, digest_of(path for path in dict.fromkeys(deciding) if path.exists()))
+    base = store.recall("baseline")
+    if base is None:
+        base = baseline(args.package, args.tests)
+        store.keep("baseline", base)
+        print(f"{len(base.tests)} tests concern it; they took {time.monotonic() - began_s:.0f} s", flush=True)
+    hunt = Hunt(sources, store, reasons, began_s + args.for_s)
+    tally = hunt.run(chosen, base, args.tests, args.workers)
     report = report_of(tally, reasons, len(mutants), lines)
-    args.report.parent.mkdir(parents=True, exist_ok=True)
-    args.report.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    report["modules"] = by_module(tally, reasons, mutants)
+    (args.folder / "report.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     found = complaints(tally, reasons, {mutant.id for mutant in mutants}, lines)
     print("\n".join(found))
     counted = ", ".join(f"{report[key]} {key}" for key in ("tried", "killed", "survived", "timeout"))
