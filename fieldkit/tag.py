@@ -119,6 +119,7 @@ TAGS: tuple[TagRow, ...] = (
     TagRow("HS-101",  "emergency stop, two-channel, wired; read to tell",      _U.NONE,         _V, _BIT,             _IN,    "pressed, or its wire broken"),
     TagRow("HS-102",  "lock-out key",                                          _U.NONE,         _V, _BIT,             _IN,    "locked out"),
     TagRow("LSH-203", "drain sump high, wired to each rack",                   _U.NONE,         _V, _BIT,             _IN,    "high, or its wire broken"),
+    TagRow("US-201",  "trip contact of the CDU, wired to each rack that has it", _U.NONE, _V, _BIT,           _IN,    "the CDU asks for dark; a broken wire asks for nothing"),
     TagRow("ZT-101",  "position of FCV-101",                                   _U.PERCENT_OPEN, _V, (0.0, 100.0),     _AI),
     TagRow("FT-101",  "supply flow",                                           _U.L_MIN,        _V, _FLOW,            _AI),
     TagRow("FT-102",  "return flow",                                           _U.L_MIN,        _V, _FLOW,            _AI),

@@ -65,7 +65,7 @@ NEEDS: tuple[Need, ...] = (
     Need("SIF-7",       ("HS-101",)),
     Need("SIF-8",       ()),
     Need("SIF-9",       ("ZSC-101", "ZSC-102", *_FLOWS),            ("PT-101",), maybe=("PT-201", "PT-202")),
-    Need("SIF-10",      ()),
+    Need("SIF-10",      (),                                         maybe=("US-201",)),
     Need("SIF-11",      _FLOWS,                                     ("ZSO-101", "ZSO-102", "LDT-101", "LDT-102", "PT-101", "PT-102", "TT-101", *_RETURNS), maybe=("LDT-103",)),
     Need("SIF-12",      ("ZSO-101", "ZSO-102"),                     ("ZSC-101", "ZSC-102", *_FLOWS, *_LOAD)),
     Need("SIF-13",      ("XI-101", "ET-101"),                       ("EV-101",)),
@@ -101,4 +101,4 @@ def needed() -> dict[str, tuple[str, ...]]:
 #: Tags that act, or that the last gate looks at, within fractions of a second: read in the fast lane only.
 FAST: frozenset[str] = frozenset({
     tag for need in NEEDS if need.sif not in {"SIF-3", "SIF-5", "opening"} for tag in need.senses
-}) | frozenset(READ_BACK.values())
+}) | frozenset({*READ_BACK.values(), "US-201"})

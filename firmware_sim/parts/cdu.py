@@ -34,6 +34,7 @@ CHANNELS: tuple[ChannelSpec, ...] = (
 # Bounds of the set points: dP kPa, flow L/min, speed %.
 _BOUNDS = {2: (5.0, 600.0), 4: (1.0, 5000.0), 6: (0.0, 100.0)}
 LOW_LEVEL_PCT = 20.0
+NO_LEVEL = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class CduTruth:
     pump_trip: bool
     internal_leak: bool
     mode: CduMode
+    sump_pct: float | None = None
+    """Level of the drain sump; None where there is none."""
 
 
 class CduController(Firmware):
@@ -126,3 +129,4 @@ class CduController(Firmware):
         bits = truth.pump_trip | low_level << 1 | truth.internal_leak << 2 | makeup << 3
         self.show_bits(22, bits, ("P-201 trip", "LT-201 low", "LDT-201", "make-up running"))
         self.input.set_u16(23, truth.mode)
+        self.input.set_u16(25, NO_LEVEL if truth.sump_pct is None else round(100.0 * min(100.0, truth.sump_pct)))

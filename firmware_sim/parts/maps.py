@@ -19,7 +19,7 @@ _COMMON: tuple[Row, ...] = (
 
 LIMIT_BITS = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "ZSC-103", "ZSC-104")
 COIL_BITS = ("XY-101", "XY-102", "XY-103", "XY-104", "XSY-101")
-CONTACT_BITS = ("XI-101", "HS-101 healthy", "HS-102 locked", "LSH-203 not high")
+CONTACT_BITS = ("XI-101", "HS-101 healthy", "HS-102 locked", "LSH-203 not high", "US-201 closed")
 STATUS_BITS = (
     "valves expired",
     "permit expired",
@@ -138,7 +138,7 @@ CDU = DeviceMap(
         Row(_IN, 22, "status", _BITS, bits=("pump trip", "low level", "LDT-201", "make-up running")),
         Row(_IN, 23, "mode", _U16, note="0 fixed speed, 1 constant dP, 2 constant flow"),
         Row(_IN, 24, "heartbeat", _U16, note="+1 every 10 ms, wraps"),
-        Row(_IN, 25, "reserved", _U16),
+        Row(_IN, 25, "LT-203", _U16, "%", 0.01, note="drain sump; 0xFFFF no sump, or sensor fault"),
         Row(_HOLD, 0, "mode set", _U16, writable=True),
         Row(_HOLD, 1, "pumps", _U16, writable=True, note="1 run, 0 stop"),
         Row(_HOLD, 2, "dP set point", _F32, "kPa", words=2, writable=True),

@@ -173,7 +173,9 @@ class ValveController(Firmware):
         self.show_bits(0, limits, LIMIT_BITS)
         self.show_bits(1, coils[0] | coils[1] << 1 | coils[2] << 2 | coils[3] << 3 | coils[4] << 4, COIL_BITS)
         self.show_bits(
-            2, c.permit_closed | c.stop_healthy << 1 | c.key_locked << 2 | c.sump_not_high << 3, CONTACT_BITS
+            2,
+            c.permit_closed | c.stop_healthy << 1 | c.key_locked << 2 | c.sump_not_high << 3 | c.cdu_trip << 4,
+            CONTACT_BITS,
         )
         status = (
             any(self._expired[:4])

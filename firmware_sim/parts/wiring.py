@@ -57,6 +57,7 @@ class Contacts:
     stop_healthy: bool = True
     key_locked: bool = False
     sump_not_high: bool = True
+    cdu_trip: bool = False
     fcv_open_pct: float = 0.0
 
 

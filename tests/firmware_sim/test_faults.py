@@ -128,6 +128,7 @@ CASES: dict[str, list[Case]] = {
     "stop_released":  [Case(of_rig(lambda r: r.stop.pressed), 0, 0, R01, heals=False)],
     "key_locked":     [Case(of_rig(lambda r: r.valves.input.get_u16(2) >> 2 & 1), 1, 1, R01)],
     "sump_high":      [Case(of_rig(lambda r: r.valves.input.get_u16(2) >> 3 & 1), 0, 0, R01)],
+    "cdu_trip":       [Case(of_rig(lambda r: r.valves.input.get_u16(2) >> 4 & 1), 1, 1, R01)],
     "cable_break":    [Case(panel(0), 2, 2, LDT)],
     "contamination":  [Case(panel(0), 4, 4, LDT, wait_s=121.0), Case(panel(0), 4, 4, LDT | {"value": 1.0}, wait_s=0.0)],
     "wet":            [Case(panel(0), 1, 1, LDT, wait_s=5.1), Case(panel(0), 1, 1, LDT | {"value": 1.0}, wait_s=0.0)],

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -107,3 +108,12 @@ def test_a_bad_set_point_changes_nothing(address: int, values: list[int], said: 
     assert cdu.write_registers(address, values, 0.0) is said
     assert bytes(cdu.holding.data) == before
     assert not cdu.take_request()
+
+
+@pytest.mark.parametrize(
+    ("sump_pct", "register"), [(None, 0xFFFF), (0.0, 0), (45.678, 4568), (100.0, 10_000), (130.0, 10_000)]
+)
+def test_the_cdu_shows_the_level_of_its_drain_sump(sump_pct: float | None, register: int) -> None:
+    cdu = CduController()
+    cdu.step(replace(truth(), sump_pct=sump_pct), 0.1, 0.1)
+    assert cdu.input.get_u16(25) == register

@@ -6,7 +6,6 @@ None of them knows hold times, latches or effects.
 from collections.abc import Callable, Sequence
 
 from valvey.core.chart import PERMIT_ON, STROKED, State
-from valvey.core.coolant import density_kg_m3
 from valvey.core.memory import Effect
 from valvey.core.policy import PolicyRule
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U, Verdict, any_of, k_of_n
@@ -14,9 +13,6 @@ from valvey.core.view import CARRYING_FRACTION, View
 
 Judge = Callable[[View], Judgement]
 
-#: SIF-11 and the leak policy's second symptom: supply and return flow apart by more than this.
-IMBALANCE_LPM = 30.0
-IMBALANCE_FRACTION = 0.10
 #: Leak detectors of class ``rack``, and all.
 RACK_DETECTORS = ("LDT-101", "LDT-102")
 DETECTORS = (*RACK_DETECTORS, "LDT-103")
@@ -58,21 +54,6 @@ def _any(judgements: Sequence[Judgement]) -> Judgement:
     return _first(judgements, any_of([judgement.verdict for judgement in judgements]))
 
 
-def imbalance_lpm(view: View) -> tuple[float | None, float]:
-    """Supply flow less return flow, both as volume at the supply's temperature, and what is tolerated of it.
-
-    None when either meter cannot be believed. Without the temperatures the difference is taken as it is: they correct
-    0.6 % at a rise of 12 K.
-    """
-    supply, ret = view.number("FT-101"), view.number("FT-102")
-    if supply is None or ret is None:
-        return None, IMBALANCE_LPM
-    supply_c, return_c = view.number("TT-101"), view.return_c()
-    if supply_c is not None and return_c is not None:
-        ret *= density_kg_m3(return_c) / density_kg_m3(supply_c)
-    return supply - ret, max(IMBALANCE_LPM, IMBALANCE_FRACTION * supply)
-
-
 def leak(rule: PolicyRule) -> Judge:
     """SIF-1 by one rule of the leak policy. A faulty detector is neither wet nor dry; a bypassed one has no vote."""
 
@@ -105,7 +86,7 @@ def _detector(view: View, tag: str) -> Judgement:
 
 def _second_symptom(view: View, besides: tuple[str, ...]) -> Verdict:
     """Any other detector wet, supply and return flow far apart, or the mass balance: alone that is no more than an alarm."""
-    apart, tolerated = imbalance_lpm(view)
+    apart, tolerated = view.imbalance_lpm()
     others = [tag for tag in DETECTORS if tag not in besides]
     return any_of([
         D if view.memory.sensors.balance.leaking else U if apart is None else D if apart > tolerated else H,
@@ -237,9 +218,15 @@ def not_proven_shut(view: View) -> Judgement:
     return _first(votes, D if verdicts.count(D) >= 2 else H if verdicts.count(H) >= 2 else U)
 
 
-def asked(effect: Effect) -> Judge:
-    """SIF-10: somebody entitled asked for it in this scan. Silence is never a demand."""
-    return lambda view: Judgement(D if effect in view.asked else H, "request", 1.0, None, view.now_s)
+def asked(effect: Effect, contact: str = "") -> Judge:
+    """SIF-10: somebody entitled asked for it in this scan, or its wired contact is closed. Silence is never a demand."""
+
+    def judge(view: View) -> Judgement:
+        if effect not in view.asked and contact and view.on(contact) is True:
+            return _contact(view, contact, danger=True)
+        return Judgement(D if effect in view.asked else H, "request", 1.0, None, view.now_s)
+
+    return judge
 
 
 def left_open_limit(view: View) -> Judgement:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from valvey.core.chart import OUTPUTS, State, Throttle
 from valvey.core.coolant import dew_point_c
-from valvey.core.judges import DETECTORS, imbalance_lpm, voting
+from valvey.core.judges import DETECTORS, voting
 from valvey.core.memory import Inventory, Memory
 from valvey.core.plausible import RETURNS
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U
@@ -115,7 +115,7 @@ def gross_imbalance(view: View) -> Judgement:
     """
     if not view.open_proven():
         return NOT_ARMED
-    apart, limit = imbalance_lpm(view)
+    apart, limit = view.imbalance_lpm()
     if apart is None:
         return Judgement(U, "FT-101", None, None, view.at_s("FT-101"), blind=True)
     verdict = H

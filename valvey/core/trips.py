@@ -76,7 +76,7 @@ TRIPS: tuple[Trip, ...] = (
     Trip("SIF-7",       "SIF-7",  "emergency stop",                 "1oo1",               ALWAYS,            judges.emergency_stop,                                              0.0,  Effect.ESD,     5.0),
     Trip("SIF-8",       "SIF-8",  "outputs not acknowledged",       "1oo1",               RUNNING,           judges.not_acknowledged,                                            0.0,  Effect.DARK),
     Trip("SIF-9",       "SIF-9",  "not proven shut",                "2oo3",               SHUT_STATES,       judges.not_proven_shut,                                             0.0,  Effect.NONE,    30.0),
-    Trip("SIF-10/dark", "SIF-10", "outside demand: dark",           "1oo1",               ASKABLE,           judges.asked(Effect.DARK),                                          0.0,  Effect.DARK),
+    Trip("SIF-10/dark", "SIF-10", "outside demand: dark",           "1oo1",               ASKABLE,           judges.asked(Effect.DARK, "US-201"),                                0.0,  Effect.DARK),
     Trip("SIF-10/isolate", "SIF-10", "outside demand: isolate",     "1oo1",               ASKABLE,           judges.asked(Effect.ISOLATE),                                       0.0,  Effect.ISOLATE),
     Trip("SIF-11",      "SIF-11", "gross imbalance",                "2 symptoms",         FLOW_STATES,       sensing.gross_imbalance,                                            2.0,  Effect.ISOLATE, 30.0),
     Trip("SIF-12",      "SIF-12", "valve left its open limit",      "1oo1",               PERMIT_ON,         judges.left_open_limit,                                             0.3,  Effect.DARK,    5.0),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from fieldkit.reading import Quality, Readings
+from valvey.core.coolant import density_kg_m3
 from valvey.core.limits import LPM_PER_KW, Limits
 from valvey.core.memory import Effect, Memory
 from valvey.core.plausible import RETURNS, voted
@@ -14,6 +15,9 @@ KW_PER_LPM_K = 0.0669
 SG = 1.0145
 
 
+#: SIF-11 and the leak policy's second symptom: supply and return flow apart by more than this.
+IMBALANCE_LPM = 30.0
+IMBALANCE_FRACTION = 0.10
 #: Below this fraction of the nominal flow the return temperature no longer tells what the rack gives off.
 CARRYING_FRACTION = 0.1
 
@@ -79,6 +83,20 @@ class View:
         if flow is None or supply is None or ret is None or flow <= CARRYING_FRACTION * self.limits.flow_nominal_lpm:
             return None
         return max(0.0, KW_PER_LPM_K * flow * (ret - supply))
+
+    def imbalance_lpm(self) -> tuple[float | None, float]:
+        """Supply flow less return flow, both as volume at the supply's temperature, and what is tolerated of it.
+
+        None when either meter cannot be believed. Without the temperatures the difference is taken as it is: they correct
+        0.6 % at a rise of 12 K.
+        """
+        supply, ret = self.number("FT-101"), self.number("FT-102")
+        if supply is None or ret is None:
+            return None, IMBALANCE_LPM
+        supply_c, return_c = self.number("TT-101"), self.return_c()
+        if supply_c is not None and return_c is not None:
+            ret *= density_kg_m3(return_c) / density_kg_m3(supply_c)
+        return supply - ret, max(IMBALANCE_LPM, IMBALANCE_FRACTION * supply)
 
     def load_kw(self) -> float | None:
         """The greatest of feeder, bus-bar and heat balance; None when not one can be believed."""

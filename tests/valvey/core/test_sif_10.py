@@ -75,6 +75,37 @@ def test_it_is_armed_while_the_permit_or_a_valve_may_be_on() -> None:
     assert [row.armed for row in TRIPS if row.sif == "SIF-10"] == [expected, expected]
 
 
+def test_the_cdus_wired_contact_goes_dark_in_its_scan_and_holds_the_latch_until_it_opens(rack: PaperRack) -> None:
+    rack.values["US-201"] = 0.0
+    assert rack.run(1.0).latched == ()
+    rack.values["US-201"] = 1.0
+    rack.scan()
+    latch = rack.memory.latches[0]
+    assert (rack.state, rows(rack), latch.tag) == (State.COOLDOWN, ("SIF-10/dark",), "US-201")
+    assert (rack.writes["XS-101"], rack.writes["XV-101"]) == (0.0, 1.0)
+    assert rack.ask("reset", sif=["SIF-10"]).fields["status"] == "refused"
+    rack.values["US-201"] = 0.0
+    rack.scan()
+    assert rack.ask("reset", sif=["SIF-10"]).fields["status"] == "accepted"
+    assert rack.state is State.COOLDOWN
+
+
+def test_a_wired_contact_that_is_lost_or_frozen_open_is_silent(rack: PaperRack) -> None:
+    rack.values["US-201"] = None
+    rack.run(5.0)
+    assert (rack.state, verdict(rack, "SIF-10/dark")) == (State.FLOWING, Verdict.HEALTHY)
+    rack.values["US-201"] = 1.0
+    spoil(rack, "US-201")
+    rack.run(1.0)
+    assert rack.state is State.FLOWING
+
+
+def test_a_request_beside_the_contact_is_the_evidence(rack: PaperRack) -> None:
+    rack.values["US-201"] = 1.0
+    rack.ask("dark", role="coordinator")
+    assert rack.memory.latches[0].tag == "request"
+
+
 def test_silence_is_never_a_demand(rack: PaperRack) -> None:
     coarse(rack, 60.0)
     assert (rack.state, verdict(rack, "SIF-10/dark"), verdict(rack, "SIF-10/isolate")) == (

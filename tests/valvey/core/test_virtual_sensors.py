@@ -8,7 +8,6 @@ from pydantic import TypeAdapter
 
 from tests.plant import PaperRack
 from valvey.core.coolant import density_kg_m3
-from valvey.core.judges import imbalance_lpm
 from valvey.core.memory import Bypass, Inventory
 from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
@@ -225,14 +224,14 @@ def test_a_bypassed_detector_is_no_symptom(rack: PaperRack, eyes: VirtualSensors
 
 def test_without_temperatures_the_difference_is_taken_as_it_is(rack: PaperRack) -> None:
     burst(rack, TT_101=None)
-    assert imbalance_lpm(view_of(rack)) == (50.0, 30.0)
+    assert view_of(rack).imbalance_lpm() == (50.0, 30.0)
     rack.values.update({"TT-101": 40.0, "TT-102A": None, "TT-102B": None, "TT-102C": None})
-    assert imbalance_lpm(view_of(rack)) == (50.0, 30.0)
+    assert view_of(rack).imbalance_lpm() == (50.0, 30.0)
     rack.values["TT-102A"] = 50.0
-    apart_lpm, _tolerated = imbalance_lpm(view_of(rack))
+    apart_lpm, _tolerated = view_of(rack).imbalance_lpm()
     assert apart_lpm == pytest.approx(220.0 - 170.0 * density_kg_m3(50.0) / density_kg_m3(40.0))
     rack.values["FT-102"] = None
-    assert imbalance_lpm(view_of(rack)) == (None, 30.0)
+    assert view_of(rack).imbalance_lpm() == (None, 30.0)
 
 
 def test_the_learned_resistance_gives_the_flow_by_dp(rack: PaperRack) -> None:
