@@ -287,6 +287,7 @@ class Bank:
                 any(cdu.pump_tripped),
                 cdu.wet["LDT-201"],
                 self.cdu_mode(),
+                100.0 * cdu.sump_l / cdu.config.sump_l,
             ),
             self.now_s,
             dt_s,

@@ -184,6 +184,7 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("stop_released",  C, Aim.RACK, "the button is released, not reset", do.stop_released, do.nothing),
     FaultKind("key_locked",     C, Aim.RACK, "HS-102 turned to lock-out", do.key_locked, do.key_free),
     FaultKind("sump_high",      C, Aim.RACK, "LSH-203 high, or its wire broken", do.sump_high, do.sump_low),
+    FaultKind("cdu_trip",       C, Aim.RACK, "US-201, the CDU's trip contact, closes", do.cdu_trip_closed, do.cdu_trip_open),
     FaultKind("cable_break",    C, Aim.DETECTOR, "the detector's cable is broken", do.cable_break, do.cable_mended),
     FaultKind("contamination",  C, Aim.DETECTOR, "dirt on the detector; 1: shown at once", do.contaminate, do.clean, "code", 0.0),
     FaultKind("wet",            C, Aim.DETECTOR, "the detector is wetted; 1: shown at once", do.wet, do.dry, "code", 0.0),

@@ -81,6 +81,7 @@ class Rig:
     cut_24v: bool = False
     key_locked: bool = False
     sump_high: bool = False
+    cdu_trip: bool = False
     lies: dict[str, Lie] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     jumps: dict[str, Jump] = field(default_factory=dict)
@@ -230,6 +231,7 @@ class Rig:
             self.stop.tripped,
             self.key_locked,
             self.sump_high or sump_high,
+            self.cdu_trip,
             bool(self.lies or self.broken) and (*self.lies.items(), *self.broken, *self.valves.wiring.coils),
         )
 
@@ -243,6 +245,7 @@ class Rig:
         contacts.stop_healthy = self.stop.healthy
         contacts.key_locked = self.key_locked
         contacts.sump_not_high = not (self.sump_high or sump_high)
+        contacts.cdu_trip = self.cdu_trip
 
     def _limits(self, valve: str, open_limit: bool, shut_limit: bool) -> tuple[bool, bool]:
         """ZSO and ZSC as their switches have them: wiring and controller see the same contacts."""
