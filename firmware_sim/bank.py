@@ -11,9 +11,11 @@ from math import ceil
 from firmware_sim.bench_config import BenchConfig
 from firmware_sim.fault_book import Fault, FaultBook
 from firmware_sim.load import SquareWave
+from firmware_sim.makers_bench import step_makers
 from firmware_sim.parts.cdu import CduController, CduMode, CduTruth
 from firmware_sim.parts.channel import Channel
 from firmware_sim.parts.firmware import Firmware
+from firmware_sim.parts.makers.catalogue import MAKERS
 from firmware_sim.parts.noise import Noise, seed_of
 from firmware_sim.plant import Plant
 from firmware_sim.plant_config import CduMode as PlantMode
@@ -63,6 +65,8 @@ class Bank:
         self.stamps = Stamps(clock_ns or (lambda: round(self.now_s * 1e9)))
         self.wire_now_s: Callable[[], float] = lambda: self.plant.now_s
         self.rigs = {name: Rig(name, rack, seed_of(config.seed, name)) for name, rack in self.plant.racks.items()}
+        for setting in config.racks:
+            self.rigs[setting.name].makers = {name: MAKERS[name](f"{name}-{setting.name}") for name in setting.also}
         self.cdu = CduController("CDU-1", config.seed)
         self.endpoints: dict[str, Endpoint] = {}
         for name, rig in self.rigs.items():
@@ -132,6 +136,7 @@ class Bank:
                 self._follow_supply(rig)
             if instruments_s > 0.0:
                 rig.step_instruments(now_s, instruments_s)
+                step_makers(rig, self.plant.cdu, now_s, instruments_s)
         if instruments_s > 0.0:
             self._instruments_s = 0.0
             self._step_cdu(instruments_s)
@@ -145,7 +150,7 @@ class Bank:
         """The devices on the rack's 24 V fall silent with it; the feeder meter lives on the feed's own."""
         rig.supplied = rig.running
         for device in rig.devices():
-            if device != "feeder_meter":
+            if device != "feeder_meter" and (device not in rig.makers or rig.makers[device].on_24v):
                 self.endpoints[f"{rig.name}/{device}"].set_power(supplied=rig.running)
 
     def refresh(self) -> None:
@@ -157,6 +162,7 @@ class Bank:
         for rig in self.rigs.values():
             rig.step_valves(self.now_s, 0.0, self.plant.cdu.sump_high)
             rig.step_instruments(self.now_s, 0.0)
+            step_makers(rig, self.plant.cdu, self.now_s, 0.0)
         self._step_cdu(0.0)
 
     def _attend(self, now_s: float) -> None:

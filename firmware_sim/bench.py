@@ -12,6 +12,7 @@ from typing import Self
 from firmware_sim.bank import Bank
 from firmware_sim.bench_config import BenchConfig
 from firmware_sim.control import ControlServer
+from firmware_sim.wire import Endpoint
 
 MAX_CATCH_UP_S = 0.5  # real time; a longer pause (a stopped process) is not made up for, but counted
 BEAT_S = 0.1
@@ -47,7 +48,7 @@ class Bench:
     async def start(self) -> None:
         """Open every port, then let time run. Raises OSError when a port is taken."""
         base = self.config.base_port
-        for number, endpoint in enumerate(self.bank.endpoints.values()):
+        for number, endpoint in enumerate(self._served().values()):
             await endpoint.listen(self.config.host, base + number if base else 0)
         for line in self.bank.lines.values():
             await line.open(self.config.host)
@@ -86,6 +87,11 @@ class Bench:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
+    def _served(self) -> dict[str, Endpoint]:
+        """The endpoints that listen."""
+        wanted = self.config.serve
+        return {name: one for name, one in self.bank.endpoints.items() if not wanted or name in wanted}
+
     def address(self, name: str) -> tuple[str, int]:
         """Host and port of an endpoint, e.g. ``r02/leak_panel`` or ``cdu``."""
         return self.config.host, self.bank.endpoints[name].port
@@ -121,8 +127,9 @@ class Bench:
 
     def _ports_document(self, control: int) -> dict[str, object]:
         host = self.config.host
+        places = {name: f"{host}:{endpoint.port}" for name, endpoint in self._served().items()}
         racks = {
-            name: {device: f"{host}:{self.bank.endpoints[f'{name}/{device}'].port}" for device in rig.devices()}
+            name: {device: places[f"{name}/{device}"] for device in rig.devices() if f"{name}/{device}" in places}
             for name, rig in self.bank.rigs.items()
         }
         return {
@@ -131,7 +138,7 @@ class Bench:
             "seed": self.config.seed,
             "speed": self.speed,
             "control": f"{host}:{control}",
-            "cdu": f"{host}:{self.bank.endpoints['cdu'].port}",
+            "cdu": places.get("cdu"),
             "racks": racks,
             **({"lines": {name: line.document() for name, line in self.bank.lines.items()}} if self.bank.lines else {}),
         }

@@ -14,13 +14,14 @@ MAX_SPEED = 100.0
 
 @dataclass(frozen=True, slots=True)
 class RackSetting:
-    """One rack; ``plant`` overrides single sizes of ``plant_config.RackConfig``."""
+    """One rack; ``plant`` overrides single sizes of ``plant_config.RackConfig``, ``also`` names makers' devices in it."""
 
     name: str
     rated_kw: float
     load_kw: float
     start: Start = Start.FLOWING
     plant: Mapping[str, float] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
     def build(self) -> RackConfig:
         sizes: dict[str, Any] = dict(self.plant)
@@ -37,6 +38,7 @@ class BenchConfig:
     kv_segment  header between two racks, m³/h; None: sized for the design flow
     cdu         overrides single sizes of ``plant_config.CduConfig``
     base_port   0 takes free ports; otherwise devices get this and the following ones
+    serve       the only endpoints that listen; empty: all
     lines       serial lines and gateways on which devices of the bench hang too
     """
 
@@ -52,6 +54,7 @@ class BenchConfig:
     base_port: int = 0
     control_port: int = 0
     lines: tuple[LineSetting, ...] = ()
+    serve: frozenset[str] = frozenset()
 
     def plant_config(self) -> PlantConfig:
         """The plant. Raises ValueError when its sizes do not fit together."""

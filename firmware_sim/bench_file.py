@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from fieldkit.rtu_frames import Line
 from fieldkit.yamlfile import check, load
 from firmware_sim.bench_config import MAX_RACKS, MAX_SPEED, BenchConfig, RackSetting, sizes_of
+from firmware_sim.parts.makers.catalogue import MAKERS_MAPS
 from firmware_sim.plant_config import CduConfig, CduMode, RackConfig, Start
 from firmware_sim.serial_line import LineKind, LineSetting
 
@@ -25,6 +26,14 @@ class RackRow(BaseModel):
     load_kw: Kilowatts | None = None
     start: Start = Start.FLOWING
     plant: dict[str, float] = {}
+    also: tuple[str, ...] = ()
+
+    @field_validator("also")
+    @classmethod
+    def _made(cls, also: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in also if name not in MAKERS_MAPS]:
+            raise ValueError(f"no device {', '.join(unknown)}; known: {', '.join(MAKERS_MAPS)}")
+        return also
 
     @field_validator("plant")
     @classmethod
@@ -33,7 +42,7 @@ class RackRow(BaseModel):
 
     def setting(self) -> RackSetting:
         load_kw = self.rated_kw if self.load_kw is None else self.load_kw
-        return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant)
+        return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant, self.also)
 
 
 class LineRow(BaseModel):

@@ -11,16 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
+from firmware_sim.cli_device import ALL_MAPS, device
 from firmware_sim.cli_faults import fault_app
 from firmware_sim.cli_output import FAILED, OK, USAGE, AsOutput, ControlOption, Output, PortsOption, command, fail, tell
 from firmware_sim.client import ControlError, find_control
-from firmware_sim.parts.maps import MAPS
 from firmware_sim.plant_config import CduMode, Start
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="The simulated bench. Everything it says is SIMULATED."
 )
 app.add_typer(fault_app, name="fault")
+app.command("device")(device)
 
 
 @app.command()
@@ -106,12 +107,14 @@ def _run(config: Any, ports_file: Path | None) -> None:
 
 
 @app.command("map")
-def register_map(device: Annotated[str, typer.Argument(help=", ".join(MAPS))], output: AsOutput = Output.TEXT) -> None:
+def register_map(
+    name: Annotated[str, typer.Argument(metavar="DEVICE", help=", ".join(ALL_MAPS))], output: AsOutput = Output.TEXT
+) -> None:
     """Print a device's register map, complete enough to write another such device."""
-    if device not in MAPS:
-        fail(f"no device {device!r}; one of {', '.join(MAPS)}", USAGE)
-    device_map = MAPS[device]
-    lines = [f"{device}: {device_map.vendor} {device_map.product} {device_map.revision}, unit {device_map.unit_id}"]
+    if name not in ALL_MAPS:
+        fail(f"no device {name!r}; one of {', '.join(ALL_MAPS)}", USAGE)
+    device_map = ALL_MAPS[name]
+    lines = [f"{name}: {device_map.vendor} {device_map.product} {device_map.revision}, unit {device_map.unit_id}"]
     for row in device_map.rows:
         unit = f"{row.scale:g} {row.unit}" if row.scale != 1 else row.unit
         more = " ".join(part for part in ("rw" if row.writable else "r", row.watchdog or "", row.note) if part)

@@ -9,6 +9,7 @@ from firmware_sim.bench_config import MAX_SPEED
 from firmware_sim.fault_book import FaultRefusedError
 from firmware_sim.faults import TABLE
 from firmware_sim.parts.cdu import CduMode
+from firmware_sim.parts.makers.catalogue import MAKERS_MAPS
 from firmware_sim.parts.maps import MAPS
 from firmware_sim.snapshot import snapshot_of
 from firmware_sim.stamps import StampKind
@@ -158,9 +159,10 @@ def ports(bench: Bench) -> dict[str, Any]:
 
 
 def register_map(bench: Bench, device: str) -> dict[str, Any]:
-    if device not in MAPS:
-        raise RefusedError(f"device is {device!r}; one of {', '.join(MAPS)}")
-    return MAPS[device].document()
+    known = MAPS | MAKERS_MAPS
+    if device not in known:
+        raise RefusedError(f"device is {device!r}; one of {', '.join(known)}")
+    return known[device].document()
 
 
 def stop(bench: Bench) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from firmware_sim import fault_actions as do
+from firmware_sim import fault_makers as makers
 from firmware_sim import fault_plant as plant
 from firmware_sim.parts.channel import SensorFault
+from firmware_sim.parts.makers.device import DeviceFault
 from firmware_sim.wire_faults import DEFAULTS, LINE_DEFAULTS, LineFault, WireFault
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class Family(StrEnum):
     ACTUATOR = "actuator"
     PLANT = "plant"
     CONTACT = "contact"
+    DEVICE = "device"
 
 
 class Aim(StrEnum):
@@ -42,6 +45,7 @@ class Aim(StrEnum):
     LEAK      --rack and --place (the manifold unless told), or no rack: the CDU's header or itself
     RACK      --rack
     CDU       nothing
+    MAKER     --rack and --device of a maker's device that can have it
     """
 
     CHANNEL = "channel"
@@ -54,6 +58,7 @@ class Aim(StrEnum):
     LEAK = "leak"
     RACK = "rack"
     CDU = "cdu"
+    MAKER = "maker"
 
 
 CHECKS: dict[Aim, Callable[[Bank, Fault], str | None]] = {
@@ -67,6 +72,7 @@ CHECKS: dict[Aim, Callable[[Bank, Fault], str | None]] = {
     Aim.LEAK: plant.check_leak,
     Aim.RACK: do.check_rack,
     Aim.CDU: do.check_nothing,
+    Aim.MAKER: makers.check_maker,
 }
 
 
@@ -114,6 +120,11 @@ def _wire(fault: WireFault, text: str, unit: str = "-") -> FaultKind:
 def _line(fault: LineFault, text: str, unit: str = "-") -> FaultKind:
     begin, end = do.line(fault)
     return FaultKind(fault.value, Family.WIRE, Aim.LINE, text, begin, end, unit, LINE_DEFAULTS.get(fault))
+
+
+def _maker(fault: DeviceFault) -> FaultKind:
+    begin, end = makers.actions(fault)
+    return FaultKind(fault.value, Family.DEVICE, Aim.MAKER, makers.TEXTS[fault], begin, end, "number", 1.0)
 
 
 _OWN = "unit of the tag"
@@ -190,6 +201,8 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("wet",            C, Aim.DETECTOR, "the detector is wetted; 1: shown at once", do.wet, do.dry, "code", 0.0),
     FaultKind("detector_stuck", C, Aim.DETECTOR, "its register stays as it is", do.detector_stuck, do.detector_free),
     FaultKind("switch_broken",  C, Aim.SWITCH, "a limit switch never reads made", do.switch_broken, do.switch_mended),
+
+    *map(_maker, DeviceFault),
 )
 # fmt: on
 
