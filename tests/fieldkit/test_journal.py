@@ -178,16 +178,20 @@ async def main():
         journal.note_nowait("request", {"id": n})
         if n % 100 == 0:
             print(n, flush=True)
-            await asyncio.sleep(0.001)
+            await asyncio.to_thread(sys.stdin.readline)
 asyncio.run(main())
 """
 
 
 def killed_writer(folder: Path) -> None:
-    child = subprocess.Popen([sys.executable, "-c", KILLED, str(folder)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdin is not None
     assert child.stdout is not None
     for _ in range(30):
         child.stdout.readline()
+        print(file=child.stdin, flush=True)
     child.kill()
     child.communicate()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fieldkit.clock import settle
 from fieldkit.store import Found, Loaded, Store
 
 
@@ -130,7 +131,7 @@ async def test_a_disk_that_fails_is_told_once_and_once_when_it_works_again_and_n
     blocker.execute("ROLLBACK")
     blocker.close()
     assert await store.saved(ticket + 1, 5.0)
-    await asyncio.sleep(0)
+    await settle(1)
     assert rig.troubles[1:] == [None]
     assert store.load("memory").body == b"99"
     assert store.tail("ids", 1000) == [str(n).encode() for n in range(100)]
