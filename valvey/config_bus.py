@@ -55,6 +55,12 @@ class Bus(Model):
     length is asked of the device: RTU replies do not say what they answer. Left out = 4 timeouts, at least 1 s."""
     min_gap_s: Annotated[float, Field(ge=0, le=5)] | None = None
     """Least quiet time between a reply and the next request; left out = the profile's."""
+    settle_s: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """TCP: how long a gateway needs after a connection is made before it takes the first request."""
+    ignore_transaction_id: bool = False
+    """TCP, for a device that garbles it: replies are not told apart by number, and any timeout ends the connection."""
+    ignore_unit: bool = False
+    """TCP, for the only device of a connection, when it answers with another unit id than it was asked by."""
     write_connection: Literal["own", "shared"] | None = None
     """Of a device with outputs: whether its writes have their own connection. A serial line has one: ``shared``, and
     writes go before the reads that wait."""

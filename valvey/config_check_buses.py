@@ -48,6 +48,9 @@ def check_buses(draft: Draft[RackFile], config: RackConfig) -> None:
                 f"at most {FAST_TIMEOUT_MOST_S:g}",
             )
         _rtu(draft, name, config)
+        if bus.ignore_unit and sum((one.by, one.way) == (bus.by, bus.way) for one in config.data.buses.values()) > 1:
+            message = f"{bus.way} has more than one device: an answer could be another's"
+            draft.add((*at[:2], "ignore_unit"), message, "true for the only device of a connection")
         if name in writing:
             _writes(draft, name, config)
     for line in line_plans(config):
@@ -79,6 +82,9 @@ def _rtu(draft: Draft[RackFile], name: str, config: RackConfig) -> None:
             "Modbus TCP numbers its requests: a late reply is known by its number",
             "leave it out",
         )
+    for key in ("settle_s", "ignore_transaction_id", "ignore_unit"):
+        if bus.tcp is None and getattr(bus, key):
+            draft.add((*at, key), f"belongs to Modbus TCP: {bus.by} has none", "leave it out")
     if bus.rtu is not None and bus.line is not None:
         draft.add((*at, "line"), "stands beside rtu, which says it", "leave it out")
     if bus.late_reply_s is not None and bus.late_reply_s < bus.timeout_s:

@@ -61,6 +61,9 @@ class Links:
             timeout_s=max(self._buses[name].timeout_s for name in names),
             reconnect_cap_s=min(self._caps_s[name] for name in names),
             min_gap_s=max(self._gaps_s[name] for name in names),
+            settle_s=max(self._buses[name].settle_s for name in names),
+            ignore_transaction_id=any(self._buses[name].ignore_transaction_id for name in names),
+            ignore_unit=bus.ignore_unit,
         )
 
     def _rtu(self, names: Sequence[str], bus: config_bus.Bus) -> RtuLink:

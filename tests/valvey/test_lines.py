@@ -86,6 +86,8 @@ def test_a_plan_that_the_line_cannot_carry_is_refused_and_what_would_fit_is_told
         ((on(FEEDER, rtu(), more=", late_reply_s: 0.1"),), "buses.feeder_meter.late_reply_s", "shorter than timeout_s", "at least 0.25"),
         ((on(CDU, 'tcp: "192.168.10.100:502"', more=", late_reply_s: 1.0"),), "buses.cdu.late_reply_s", "numbers its requests", "leave it out"),
         ((on(FEEDER, rtu(), more=", line: {baud: 9600, parity: N, stop_bits: 1}"),), "buses.feeder_meter.line", "beside rtu", "leave it out"),
+        ((on(FEEDER, rtu(), more=", ignore_unit: true"),), "buses.feeder_meter.ignore_unit", "belongs to Modbus TCP", "leave it out"),
+        ((on(FEEDER, 'tcp: "192.168.10.100:502"', unit=2, more=", ignore_unit: true"),), "buses.feeder_meter.ignore_unit", "more than one device", "only device"),
         ((on(FEEDER, rtu()), on(CDU, rtu())), "buses.cdu.rtu", "is the same device as bus feeder_meter", "one bus a device"),
         ((on(FEEDER, rtu()), on(CDU, rtu(baud=9600), unit=2)), "buses.cdu.rtu", "one speed and form", "the same as feeder_meter"),
         ((on(FEEDER, rtu() + ', tcp: "192.168.10.15:502"'),), "buses.feeder_meter", "exactly one of tcp, rtu, rtu_over_tcp", None),
