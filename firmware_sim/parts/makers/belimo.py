@@ -96,7 +96,7 @@ class EnergyValve(MakersDevice):
         for name, setting in (("Vmax", 100.0), ("set point source", 1), ("flow unit", 3), ("Pmax", 350_000)):
             self.put(name, setting)
         self._told = False
-        self._now_s = self._written_s = 0.0
+        self._now_s = self._written_s = self._seen_pct = 0.0
         self._energy_ws = 4_200_000.0 * 3600.0
         self.start(0.0)
 
@@ -108,8 +108,10 @@ class EnergyValve(MakersDevice):
 
     @property
     def fcv_command_pct(self) -> float | None:
-        if not self._told or DeviceFault.BLOCKED in self.faults:
+        if not self._told:
             return None
+        if DeviceFault.BLOCKED in self.faults:
+            return self._seen_pct
         if self._expired and (action := _ACTIONS.get(int(self.value("bus fail action")))) is not None:
             return action
         override = int(self.value("override"))
@@ -125,7 +127,7 @@ class EnergyValve(MakersDevice):
             self._told, self._written_s = True, now_s
 
     def step(self, seen: Surroundings, now_s: float, dt_s: float) -> None:
-        self._now_s = now_s
+        self._now_s, self._seen_pct = now_s, seen.fcv_open_pct
         lost, t1, t2 = (
             DeviceFault.FLOW_SENSOR in self.faults,
             self.hit(DeviceFault.SENSOR, 1),

@@ -96,6 +96,8 @@ class Supply(MakersDevice):
 
     def __init__(self, device_map: DeviceMap, serial: str) -> None:
         super().__init__(device_map, serial)
+        if not any(row.persistent for row in device_map.rows):
+            self.supports = self.supports - {DeviceFault.WORN}
         self.write_text("part number", device_map.product)
         if "model" in self.rows:
             for name, text in (("model", device_map.product), ("made on", "2026-03-14"), ("serial", serial)):
