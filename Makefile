@@ -16,7 +16,7 @@ SPREAD      := $(PY) -m tests.spread
 RACK_FILES  := $(wildcard configs/*.yaml)
 SAMPLE      ?= 0
 
-.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config mutation bench lock system-packages clean
+.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation bench lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -91,6 +91,10 @@ docs: $(DEV_STAMP) ## write docs/generated anew from the code's tables
 
 docs-check: $(DEV_STAMP) ## fail when a generated page differs from the code
 	@$(PY) -m valvey draw --check
+	@$(PY) -m tests.field_cases --check
+
+field-cases: $(DEV_STAMP) mosquitto-under-ci ## run every case that people report from the field; write docs/generated/field_cases.md
+	@$(PY) -m tests.field_cases
 
 check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
