@@ -145,7 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--for-s", type=float, default=float("inf"), help="begin no mutant later than this")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--equivalents", type=Path, default=Path("tests/mutation_equivalent.yaml"))
-    parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="for report.json and verdicts")
+    parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="for verdicts, and the report")
+    parser.add_argument("--report", type=Path, help="instead of report.json in that folder")
     args = parser.parse_args(argv)
     began_s = time.monotonic()
 
@@ -160,7 +161,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{len(mutants)} mutants in {lines} code lines of {args.package}, {len(chosen)} to try", flush=True)
 
     deciding = (*map(Path, TREE), args.package, *(Path(test) for test in args.tests if Path(test).exists()))
-    store = Store(args.folder, digest_of(path for path in dict.fromkeys(deciding) if path.exists()))
+    tree = digest_of((path for path in dict.fromkeys(deciding) if path.exists()), " ".join(args.tests))
+    store = Store(args.folder, tree)
     base = store.recall("baseline")
     if base is None:
         base = baseline(args.package, args.tests)
@@ -170,7 +172,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     tally = hunt.run(chosen, base, args.tests, args.workers)
     report = report_of(tally, reasons, len(mutants), lines)
     report["modules"] = by_module(tally, reasons, mutants)
-    (args.folder / "report.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    file = args.report or args.folder / "report.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     found = complaints(tally, reasons, {mutant.id for mutant in mutants}, lines)
     print("\n".join(found))
     counted = ", ".join(f"{report[key]} {key}" for key in ("tried", "killed", "survived", "timeout"))

@@ -15,9 +15,9 @@ from typing import Any
 SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json", ".csv", ".toml", ".md", ".svg"})
 
 
-def digest_of(tops: Iterable[Path]) -> str:
-    """Return sha256 over the names and contents of all that can decide a verdict."""
-    whole = hashlib.sha256()
+def digest_of(tops: Iterable[Path], tests: str) -> str:
+    """Return sha256 over the names and contents of all that can decide a verdict, and over what is run of it."""
+    whole = hashlib.sha256(tests.encode())
     for top in tops:
         for path in sorted([top] if top.is_file() else top.rglob("*")):
             if path.suffix in SUFFIXES and path.is_file():

@@ -100,7 +100,7 @@ def _hunt(folder: Path, checks: str, only: str = "judge::Gt to") -> tuple[int, s
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    options = ["--package", "toy", "--tests", "checks", "--folder", ".", "--only", only]
+    options = ["--package", "toy", "--tests", "checks", "--report", "report.json", "--only", only]
     said = subprocess.run(
         [sys.executable, "-m", "tests.mutation", *options],
         cwd=folder,
