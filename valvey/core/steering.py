@@ -63,13 +63,14 @@ def steer(view: View, tuning: Tuning) -> Memory:
         return memory
     dt_s = min(dt_s, LONGEST_S)
     ceiling = _ceiling(view, before.ceiling, tuning, dt_s)
-    floor_lpm = own_need_lpm(view)
-    tuning = replace(tuning, minimum_lpm=floor_lpm, ceiling_lpm=inf if ceiling is None else ceiling.flow_lpm)
+    ceiling_lpm = inf if ceiling is None else ceiling.flow_lpm
+    tuning = replace(tuning, minimum_lpm=own_need_lpm(view), ceiling_lpm=ceiling_lpm)
     held = replace(before.control, command_pct=memory.fcv_pct)
     after = control(held, seen, tuning, dt_s)
-    command_pct = _least_pct(held, after, seen, floor_lpm, tuning)
-    bound = Bound.OWN_NEED if command_pct > after.command_pct else _bound(after, tuning)
-    after = replace(after, command_pct=command_pct)
+    bound = _bound(after, tuning)
+    if after.mode is Mode.POSITION:
+        command_pct, bound = _held(held, after, seen, tuning)
+        after = replace(after, command_pct=command_pct)
     if view.now_s - before.since_s < LISTEN_S:
         after = replace(after, command_pct=memory.fcv_pct)
     steering = Steering(after, True, view.now_s, before.since_s, seen.flow_lpm, ceiling, bound)
@@ -138,40 +139,39 @@ def own_need_lpm(view: View) -> float:
 def _ceiling(view: View, before: Ceiling | None, tuning: Tuning, dt_s: float) -> Ceiling | None:
     """What the coordinator leaves the rack now: as told; as told last while it is silent; then released slowly."""
     reading = view.readings.get(CEILING_TAG)
-    told = None
-    if reading is not None and reading.quality is Quality.GOOD and reading.value is not None:
-        told = Ceiling(reading.value, reading.at_s)
-    if told is not None and (before is None or told.heard_s > before.heard_s):
-        before = told if told.flow_lpm > 0.0 else None
+    flow = None if reading is None or reading.quality is not Quality.GOOD else reading.value
+    if reading is not None and flow is not None and view.now_s - reading.at_s <= SILENT_S:
+        return Ceiling(flow, reading.at_s) if flow > 0.0 else None
     if before is None or view.now_s - before.heard_s <= SILENT_S:
         return before
     more = before.flow_lpm + RELEASE_PER_S * tuning.flow_nominal_lpm * dt_s
     return None if more >= tuning.high_lpm else replace(before, flow_lpm=more)
 
 
-def _least_pct(before: Control, after: Control, seen: Seen, floor_lpm: float, tuning: Tuning) -> float:
-    """The command of a valve that is held at an opening: it still lets the rack's own need pass, and shuts no further while
-    that does not, or nobody can tell.
+def _held(before: Control, after: Control, seen: Seen, tuning: Tuning) -> tuple[float, Bound | None]:
+    """Return the command of a valve that is held at an opening, and what keeps it from that.
+
+    It still lets the rack's own need pass, and no more than the ceiling; it shuts no further while less than the need
+    flows, or nobody can tell.
     """
-    command_pct = after.command_pct
-    if after.mode is not Mode.POSITION:
-        return command_pct
-    if seen.flow_lpm is None or seen.flow_lpm < floor_lpm:
+    command_pct, bound = after.command_pct, None
+    if seen.flow_lpm is None or seen.flow_lpm < tuning.minimum_lpm:
         command_pct = max(command_pct, before.command_pct)
     dp_kpa = dp_ahead_kpa(after.header)
     if dp_kpa is None:
-        return command_pct
-    opening = opening_for(floor_lpm, dp_kpa, after.learned, tuning)
-    least_pct = 100.0 if opening is None else opening
-    if least_pct <= command_pct:
-        return command_pct
-    return before.command_pct if abs(least_pct - before.command_pct) < tuning.command_band_pct else least_pct
+        return command_pct, None
+    least_pct = opening_for(tuning.minimum_lpm, dp_kpa, after.learned, tuning)
+    most_pct = opening_for(tuning.high_lpm, dp_kpa, after.learned, tuning)
+    if most_pct is not None and command_pct > most_pct and tuning.ceiling_lpm <= tuning.high_lpm:
+        command_pct, bound = most_pct, Bound.CEILING
+    if least_pct is None or command_pct < least_pct:
+        command_pct, bound = 100.0 if least_pct is None else least_pct, Bound.OWN_NEED
+    near = bound is not None and abs(command_pct - before.command_pct) < tuning.command_band_pct
+    return before.command_pct if near else command_pct, bound
 
 
 def _bound(state: Control, tuning: Tuning) -> Bound | None:
-    """What limits the flow now, the strongest first."""
-    if state.mode is Mode.POSITION:
-        return None
+    """What limits a flow that is controlled, the strongest first."""
     if state.hunt.held:
         return Bound.HUNTING
     if state.short:
