@@ -7,6 +7,14 @@ from valvey.core.policy import PolicyRule
 
 #: L/min per kW at a 10 K rise with PG25 at 40 °C (reference case PUB-01).
 LPM_PER_KW = 1.49
+#: SIF-11 and the leak policy's second symptom: supply and return flow apart by more than this.
+IMBALANCE_LPM = 30.0
+IMBALANCE_FRACTION = 0.10
+
+
+def tolerated_lpm(supply_lpm: float) -> float:
+    """How far supply and return flow may differ before it is a gross imbalance."""
+    return max(IMBALANCE_LPM, IMBALANCE_FRACTION * supply_lpm)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from valvey.core.memory import Inventory, Memory
 from valvey.core.plausible import RETURNS
 from valvey.core.verdict import NOT_ARMED, D, H, Judgement, U
 from valvey.core.view import View
-from valvey.core.virtual_sensors import Seen, movers, observe
+from valvey.core.virtual_sensors import ONSET_S, Seen, movers, observe
 
 PERIOD_S = 0.2
 """They look so often: five looks make one second of the mass balance, and a scan in between costs nothing."""
@@ -90,9 +90,10 @@ def symptoms(view: View) -> tuple[str, ...]:
     found = [tag for tag in voting(view, DETECTORS) if view.on(tag) is True]
     if _dp_agrees(view):
         found.append("dP-flow")
-    if motion.kpa_falling:
+    fresh = motion.apart_s < ONSET_S
+    if motion.kpa_falling and fresh:
         found.append("PT-102")
-    if motion.level_falling:
+    if motion.level_falling and fresh:
         found.append("LT-201")
     return tuple(found)
 

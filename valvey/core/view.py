@@ -5,7 +5,7 @@ from math import sqrt
 
 from fieldkit.reading import Quality, Readings
 from valvey.core.coolant import density_kg_m3
-from valvey.core.limits import LPM_PER_KW, Limits
+from valvey.core.limits import IMBALANCE_LPM, LPM_PER_KW, Limits, tolerated_lpm
 from valvey.core.memory import Effect, Memory
 from valvey.core.plausible import RETURNS, voted
 
@@ -15,9 +15,6 @@ KW_PER_LPM_K = 0.0669
 SG = 1.0145
 
 
-#: SIF-11 and the leak policy's second symptom: supply and return flow apart by more than this.
-IMBALANCE_LPM = 30.0
-IMBALANCE_FRACTION = 0.10
 #: Below this fraction of the nominal flow the return temperature no longer tells what the rack gives off.
 CARRYING_FRACTION = 0.1
 
@@ -96,7 +93,7 @@ class View:
         supply_c, return_c = self.number("TT-101"), self.return_c()
         if supply_c is not None and return_c is not None:
             ret *= density_kg_m3(return_c) / density_kg_m3(supply_c)
-        return supply - ret, max(IMBALANCE_LPM, IMBALANCE_FRACTION * supply)
+        return supply - ret, tolerated_lpm(supply)
 
     def load_kw(self) -> float | None:
         """The greatest of feeder, bus-bar and heat balance; None when not one can be believed."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from valvey.core import mass_balance, plant_signs, plausible
+from valvey.core.limits import tolerated_lpm
 from valvey.core.mass_balance import Balance, Second
 from valvey.core.plant_signs import Decay, Heat, Resistance
 from valvey.core.plausible import Mover, Returns, Still
@@ -22,6 +23,9 @@ OPEN_S = 10.0
 """Both valves open for so long: what their opening set in motion is over."""
 FALLEN_KPA, FALLEN_PCT = 3.0, 0.5
 """Return pressure and make-up level this much below their mean of the last minute are falling."""
+ONSET_S = 120.0
+"""What begins to fall later than this after the flows have parted is not the leak's doing: headers and levels move for many
+reasons, and a meter that reads wrong for days must not wait for one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Motion:
     return_lpm: float | None = None
     return_kpa: float | None = None
     level_pct: float | None = None
+    apart_s: float = 0.0
+    """How long supply and return flow have been grossly apart."""
     kpa_falling: bool = False
     level_falling: bool = False
 
@@ -255,12 +261,15 @@ def _move(motion: Motion, seen: Seen, dt_s: float) -> Motion:
     kpa = _mean(motion.return_kpa, seen.return_kpa, dt_s / BEFORE_S)
     level = _mean(motion.level_pct, seen.level_pct, dt_s / BEFORE_S)
     open_s = min(motion.open_s + dt_s, OPEN_S) if seen.valves_open is True else 0.0
+    flows = seen.supply_lpm, seen.return_lpm
+    apart = flows[0] is not None and flows[1] is not None and flows[0] - flows[1] > tolerated_lpm(flows[0])
     return Motion(
         open_s,
         supply,
         ret,
         kpa,
         level,
+        min(motion.apart_s + dt_s, ONSET_S) if apart else 0.0,
         kpa is not None and (seen.return_kpa or 0.0) < kpa - FALLEN_KPA,
         level is not None and (seen.level_pct or 0.0) < level - FALLEN_PCT,
     )

@@ -25,7 +25,7 @@ FULL = VirtualSensors(
     balance=LEARNED,
     sums=Sums(0.5, 1.0, 1.0, 1.0, 1.0, 1.0),
     blind_s=30.0,
-    motion=Motion(10.0, 198.0, 198.0, 215.0, 80.0),
+    motion=Motion(10.0, 198.0, 198.0, 215.0, 80.0, 7.0),
     heat=Heat(100.0, 198.0, 150.0, 30.0, 99.0),
     resistance=Resistance(24.0, 25.0, 3600.0, 300.0),
     decay=Decay(30.0, 200.0, 40.0, lost=True),

@@ -158,6 +158,26 @@ def test_it_is_not_armed_while_a_valve_is_not_proven_open(even: PaperRack, switc
     assert verdict(even, "SIF-11") is Verdict.NOT_ARMED
 
 
+@pytest.mark.parametrize("values", [{"PT-101": 304.2, "PT-102": 210.0}, {"LT-201": 79.0}])
+@pytest.mark.parametrize(("for_s", "trips"), [(117.0, True), (121.0, False)])
+def test_a_pressure_or_level_that_falls_long_after_the_flows_have_parted_is_no_symptom(
+    even: PaperRack, values: dict[str, float], for_s: float, trips: bool
+) -> None:
+    coarse(missing(even, 40.0), for_s, 0.5)
+    assert not even.latched
+    even.values.update(values)
+    even.run(2.5)
+    assert (even.latched == ("SIF-11",)) is trips
+
+
+def test_flows_that_part_anew_are_watched_anew(even: PaperRack) -> None:
+    coarse(missing(even, 40.0), 121.0, 0.5)
+    coarse(missing(even, 0.0), 30.0, 0.5)
+    missing(even, 40.0).values["LT-201"] = 79.0
+    even.run(2.5)
+    assert even.latched == ("SIF-11",)
+
+
 def test_a_dark_rack_that_loses_coolant_is_isolated(even: PaperRack) -> None:
     even.ask("dark")
     even.run(0.5)

@@ -12,7 +12,7 @@ from valvey.core.memory import Bypass, Inventory
 from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
-from valvey.core.virtual_sensors import OPEN_S, Motion, Seen, VirtualSensors, conditions, observe, relearn
+from valvey.core.virtual_sensors import ONSET_S, OPEN_S, Motion, Seen, VirtualSensors, conditions, observe, relearn
 
 FLOWING = Seen(
     rating_kw=132.0,
@@ -194,6 +194,15 @@ def test_a_rack_just_opened_waits_and_is_not_blind(rack: PaperRack) -> None:
 )
 def test_a_flow_that_changes_moves_both_meters_the_same_way(supply: float, ret: float, changing: float) -> None:
     assert Motion(OPEN_S, 200.0, 200.0).changing_lpm(supply, ret) == changing
+
+
+def test_the_flows_count_as_apart_while_both_are_known_and_differ_by_more_than_is_tolerated() -> None:
+    apart = replace(FLOWING, return_lpm=167.9)
+    state = run(VirtualSensors(), apart, 30)
+    assert state.motion.apart_s == 30.0
+    assert run(state, apart, 200).motion.apart_s == ONSET_S
+    for change in ({"return_lpm": 168.0}, {"return_lpm": None}, {"supply_lpm": None}):
+        assert observe(state, replace(apart, **change), 1.0).motion.apart_s == 0.0
 
 
 @pytest.mark.parametrize("motion", [Motion(OPEN_S - 0.1, 200.0, 200.0), Motion(OPEN_S), Motion(OPEN_S, 200.0, None)])
