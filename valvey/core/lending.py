@@ -79,10 +79,10 @@ def wanted(memory: Memory) -> str | None:
         return memory.waiting.name
     if state is S.UNLOADING or (state is S.COOLDOWN and memory.isolate_wanted):
         return ISOLATE
-    if state in _WORKING and memory.leased:
+    if memory.grant is not None and (state in _SHUTTING or (state in _WORKING and memory.leased)):
         return now.work
-    if state in _SHUTTING and (memory.grant is not None or (now.work == ISOLATE and not memory.emergency)):
-        return now.work
+    if state in _SHUTTING and now.work == ISOLATE and not memory.emergency:
+        return ISOLATE
     return None
 
 

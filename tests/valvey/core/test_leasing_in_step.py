@@ -3,6 +3,7 @@
 The coordinator is the real one's rules of leases, a scan away.
 """
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from valvey.core.awaiting import ANSWER_S
 from valvey.core.chart import OUTPUTS, State, Step
 from valvey.core.facts import Fact, FactKind
 from valvey.core.leasing import Act, Answer, Leasing
-from valvey.core.lending import ALONE, SILENT, WAIT_S, WAITS
+from valvey.core.lending import ALONE, SILENT, WAIT_S, WAITS, wanted
 from valvey.core.loop.memory import Held
 from valvey.core.memory import Inventory, Lock, Work
 from valvey.core.procedures import STEPS
@@ -671,3 +672,68 @@ def test_a_new_process_presents_its_lease_at_once_and_believes_no_answer_to_the_
     assert rack.memory.leasing.until_s == until_s
     assert lender.said() == [(Act.RENEW, "isolate")] * 2
     assert lender.heard[0].ask_id != lender.heard[1].ask_id
+
+
+# --- by chance -------------------------------------------------------------------------------------------------------------
+
+
+def test_whatever_the_coordinator_does_opening_work_goes_on_only_under_a_lease() -> None:
+    seen = set[tuple[State, bool]]().union(*(by_chance(seed) for seed in range(8)))
+    assert seen >= {(state, True) for state in (*OPENING, S.UNLOADING, S.COOLDOWN, S.ISOLATING)} | {(S.FLOWING, False)}
+
+
+def by_chance(seed: int) -> set[tuple[State, bool]]:
+    """Answers lost, late, doubled and refused, coordinators that die and start, restarts, leaks, and people who ask for all of it."""
+    chance = random.Random(seed)
+    rack, lender = shut() if seed % 2 else serving()
+    epoch, seen = 0, set[tuple[State, bool]]()
+    for number in range(200):
+        match chance.randrange(20):
+            case 0:
+                lender.alive = chance.random() < 0.7
+            case 1:
+                lender.late = chance.random() < 0.3
+            case 2:
+                rack.answers += lender.kept + chance.choices(lender.kept, k=2) if lender.kept else []
+            case 3:
+                lender.refuses = BUSY if chance.random() < 0.3 else None
+            case 4 if chance.random() < 0.3:
+                lender.restart(rack.now_s)
+            case 5 if chance.random() < 0.3:
+                reborn(rack, chance.choice([rack.memory.boot_id, f"boot-{number}"]))
+            case 6 if chance.random() < 0.2:
+                rack.values["LDT-101"] = 1.0 - (rack.values["LDT-101"] or 0.0)
+        if rack.state is S.ISOLATED:  # people have mended it, and want something of it
+            name = chance.choice(["open", "drain", "fill", "test"])
+            locks = (Lock("ann", "x", 0.0),) if name == "drain" else ()
+            inventory = Inventory.PART if name == "fill" else Inventory.FULL
+            rack.memory = replace(rack.memory, latches=(), locks=locks, inventory=inventory, tested=True)
+        else:
+            name = chance.choice(["open", "drain", "fill", "test", "isolate", "cancel", "dark", *[""] * 20])
+        asked = [a_request(rack, name, f"n{number}")] if name else []
+        before, was = rack.memory, rack.state
+        rack.scan(*asked, dt_s=chance.choice([0.05, 0.5, 1.5]))
+        for _ in range(chance.randrange(4)):
+            rack.scan(dt_s=0.5)
+        memory = rack.memory
+        if memory.state in OPENING and memory.leased:
+            assert memory.grant is not None
+            assert memory.leasing.work in {WORK_OF[memory.state], "test"}
+        elif memory.state in OPENING:
+            assert memory.state is S.OPENING
+            assert was in {S.COOLDOWN, S.OPENING}
+        seen.add((memory.state, memory.grant is not None))
+        if memory.grant is not None:
+            assert rack.now_s < memory.leasing.until_s
+            assert memory.leasing.until_s <= rack.now_s + 30.0
+        assert memory.leasing.epoch >= epoch
+        assert before.state_seq <= memory.state_seq
+        epoch = memory.leasing.epoch
+    return seen
+
+
+def test_work_whose_lease_is_gone_asks_for_no_other() -> None:
+    rack, _ = at(S.DRAINING, Step.WATCH)
+    assert wanted(rack.memory) == "drain"
+    assert wanted(replace(rack.memory, grant=None)) is None
+    assert wanted(replace(rack.memory, leased=False)) is None
