@@ -21,7 +21,7 @@ XERUS = DeviceMap(
     functions=frozenset({1, 3, 5, 6, 15, 16, 0x2B}),
     rows=(
         *(Row(_H, n, name) for n, name in enumerate(("register set", "inlets", "OCPs", "outlets", "transfer switches"))),
-        Row(_H, 2048, "sensor 1 type"), Row(_H, 2049, "sensor 1 state"), _f32(2050, "sensor 1", "degC"),
+        Row(_H, 2048, "sensor 1 type"), Row(_H, 2049, "sensor 1 state"), _f32(2050, "sensor 1", "-", note="unit by its type"),
         Row(_H, 8193, "active inlet"),
         _f32(0x3008, "inlet V", "V"), _f32(0x300A, "inlet A", "A"), _f32(0x300C, "inlet peak A", "A"),
         _f32(0x3010, "unbalance", "%"), _f32(0x3012, "inlet W", "W"), _f32(0x3014, "inlet VA", "VA"),
