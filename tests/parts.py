@@ -24,6 +24,7 @@ PARTS = frozenset({
     "test_project.py",
     "valvey/core/loop/test_on_the_plant.py",
     "valvey/core/test_leasing_in_step.py",
+    "valvey/core/test_flow_in_step.py",
     "valvey/core/test_testing.py",
     "valvey/core/test_virtual_sensors_plant.py",
     "valvey/test_cli.py",

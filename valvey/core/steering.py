@@ -163,7 +163,8 @@ def _held(before: Control, after: Control, seen: Seen, tuning: Tuning) -> tuple[
     least_pct = opening_for(tuning.minimum_lpm, dp_kpa, after.learned, tuning)
     most_pct = opening_for(tuning.high_lpm, dp_kpa, after.learned, tuning)
     if most_pct is not None and command_pct > most_pct and tuning.ceiling_lpm <= tuning.high_lpm:
-        command_pct, bound = most_pct, Bound.CEILING
+        command_pct = most_pct
+        bound = Bound.OWN_NEED if tuning.minimum_lpm >= tuning.ceiling_lpm else Bound.CEILING
     if least_pct is None or command_pct < least_pct:
         command_pct, bound = 100.0 if least_pct is None else least_pct, Bound.OWN_NEED
     near = bound is not None and abs(command_pct - before.command_pct) < tuning.command_band_pct
