@@ -57,8 +57,8 @@ class Contacts:
     stop_healthy: bool = True
     key_locked: bool = False
     sump_not_high: bool = True
-    cdu_trip: bool = False
     fcv_open_pct: float = 0.0
+    cdu_trip: bool = False
 
 
 @dataclass(slots=True)
