@@ -98,13 +98,14 @@ class PaperRack:
     def evidence(self) -> gate.Evidence:
         coils = {"XV-101": "XY-101", "XV-102": "XY-102", "XV-103": "XY-103", "XV-104": "XY-104", "XS-101": "XSY-101"}
         shut = {"XV-101": "ZSC-101", "XV-102": "ZSC-102", "XV-103": "ZSC-103"}
-        rise_s = self.memory.permit_rise_s
+        rise_s, stroked = self.memory.permit_rise_s, self.memory.stroking(self.now_s)
         return gate.Evidence(
             coil={tag: self._believed(read) for tag, read in coils.items()},
             shut={tag: self._believed(read) for tag, read in shut.items()},
             entering=rise_s is not None and self.now_s - rise_s <= 0.5,
             valves_acknowledged_s=None if self.ack_s is None else self.now_s - self.ack_s,
             locked=bool(self.memory.locks or self.memory.latches),
+            stroking=None if stroked is None else f"XV-{stroked}",
         )
 
     def _believed(self, tag: str) -> bool | None:

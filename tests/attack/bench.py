@@ -151,13 +151,14 @@ def evidence(seen: Mapping[str, Reading], memory: Memory, ack_s: float | None, n
         reading = seen[tag]
         return None if reading.value is None else reading.value >= 0.5
 
-    rise_s = memory.permit_rise_s
+    rise_s, stroked = memory.permit_rise_s, memory.stroking(now_s)
     return gate.Evidence(
         coil={"XS-101": bit("XSY-101"), **{f"XV-{n}": bit(f"XY-{n}") for n in ("101", "102", "103", "104")}},
         shut={f"XV-{n}": bit(f"ZSC-{n}") for n in ("101", "102", "103")},
         entering=rise_s is not None and now_s - rise_s <= 0.5,
         valves_acknowledged_s=None if ack_s is None else now_s - ack_s,
         locked=bool(memory.locks or memory.latches),
+        stroking=None if stroked is None else f"XV-{stroked}",
     )
 
 

@@ -140,13 +140,14 @@ class Bench:
         return None if value is None else value >= 0.5
 
     def evidence(self) -> gate.Evidence:
-        memory, rise_s = self.memory, self.memory.permit_rise_s
+        memory, rise_s, stroked = self.memory, self.memory.permit_rise_s, self.memory.stroking(self.now_s)
         return gate.Evidence(
             coil={"XS-101": self._bit("XSY-101"), **{tag: self._bit(f"XY-{tag[-3:]}") for tag in OUTPUTS[:-1]}},
             shut={f"XV-{number}": self._bit(f"ZSC-{number}") for number in ("101", "102", "103")},
             entering=rise_s is not None and self.now_s - rise_s <= 0.5,
             valves_acknowledged_s=None if self.ack_s is None else self.now_s - self.ack_s,
             locked=bool(memory.locks or memory.latches),
+            stroking=None if stroked is None else f"XV-{stroked}",
         )
 
     # -- time -----------------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def _isolation_valve(tag: str, state: State, field: Evidence) -> Admission:
     coil = field.coil.get(tag)
     if coil is True and state in _OPEN_STATES:
         return Admission.PASS
-    if coil is False and tag == field.stroking and state is _S.FLOWING:
+    if coil is False and tag == field.stroking and state in _HOLD_STATES:
         return Admission.PASS
     if state in OPENING_WORK and not field.locked and field.shut.get("XV-103") is True:
         return Admission.PASS

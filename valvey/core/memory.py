@@ -161,6 +161,8 @@ class Work:
 
 #: A partial stroke is over by then: the device's 1.5 s, and the age of what is read of it.
 STROKE_S = 2.0
+#: Outcome of a stroke that the rack left FLOWING in; its device goes on with it.
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +277,9 @@ class Memory:
     def stroking(self, now_s: float) -> str | None:
         """Number of the isolation valve that the valve controller strokes now; None = neither."""
         stroke = self.stroke
-        running = stroke is not None and stroke.outcome is None and now_s - stroke.since_s <= STROKE_S
-        return stroke.valve if stroke is not None and running else None
+        if stroke is None or stroke.outcome not in {None, INTERRUPTED} or now_s - stroke.since_s > STROKE_S:
+            return None
+        return stroke.valve
 
     def latched(self, sif: str) -> bool:
         return any(latch.sif == sif for latch in self.latches)

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from valvey.core.chart import State
-from valvey.core.memory import STROKE_S, Memory
+from valvey.core.memory import INTERRUPTED, STROKE_S, Memory
 from valvey.core.view import View
 
 #: What the register of the valve controller means by each valve.
 NUMBERS = {"101": 1.0, "102": 2.0}
-PASSED, INTERRUPTED = "passed", "interrupted"
+PASSED = "passed"
 #: How a test ended, for people.
 OUTCOMES: dict[str, str] = {
     PASSED: "it left its open limit and came back",
