@@ -15,6 +15,7 @@ from valvey.core.policy import DEFAULT_POLICY
 from valvey.core.procedures import STEPS
 from valvey.core.requests import REQUESTS
 from valvey.core.trips import NEVER_BYPASSED, Trip, rows_for
+from valvey.derived import POINTS
 from valvey.needs import WIRING, senses_of
 
 HELD_BY_LOAD = frozenset({"SIF-4"})
@@ -225,6 +226,12 @@ def glossary() -> str:
             )
             for row in TAGS
         ),
+    )
+
+
+def worked_out() -> str:
+    return table(
+        ("worked out, told in the telemetry", "what", "unit"), ((one.tag, one.description, one.unit) for one in POINTS)
     )
 
 
