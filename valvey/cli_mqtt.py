@@ -258,6 +258,9 @@ def _status_text(where: Target, seen: Seen) -> str:
     ]
     lines += [f"locked     by {one.owner}: {one.why}" for one in state.locks]
     lines += [f"bypassed   {one.what} by {one.by}: {one.why}" for one in state.bypasses]
+    lines += [f"lease      {one.id} for {one.work}, {one.left_s:g} s left" for one in state.grants]
+    if state.detail.get("uncoordinated") is True:
+        lines.append("lease      none: the isolation goes on uncoordinated")
     lines += [
         f"alarm      {one.priority.value:8} {one.state.value:13} {one.id}: {one.cause}" for one in seen.alarms.values()
     ]
