@@ -107,7 +107,7 @@ def request(
     ] = "auto",
     wait: Annotated[bool, typer.Option("--wait", help="wait for its end, not only for the answer")] = False,
     timeout_s: Annotated[
-        float | None, typer.Option("--timeout", min=0.1, help="seconds; 5 for the answer, 900 with --wait")
+        float | None, typer.Option("--timeout", min=0.1, help="seconds; 10 for the answer, 900 with --wait")
     ] = None,
     broker: BrokerOption = None,
     site: SiteOption = None,
@@ -132,7 +132,7 @@ def request(
         show(where, name, role, loop, timeout_s or 5.0, output)
         return
     args = arguments(name, arg or [])
-    limit_s = timeout_s or (900.0 if wait else 5.0)
+    limit_s = timeout_s or (900.0 if wait else 10.0)
     responses = _ask(where, name, args, role, by, why, expect_seq, wait, limit_s, output)
     last = responses[-1]
     refused = next((one for one in responses if one.status is envelope.Status.REFUSED), None)

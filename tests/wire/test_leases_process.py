@@ -15,6 +15,7 @@ import pytest
 from tests.wire.broker import Listener, broker, listening, needs_mosquitto
 from tests.wire.guarded import SITE, Guarded, guarded
 from tests.wire.loops import LOOP, Coordinator, until
+from valvey.core.awaiting import ANSWER_S
 from valvey.core.lending import ALONE, SILENT, WAIT_S, WAITS
 
 pytestmark = [needs_mosquitto, pytest.mark.timeout(240)]
@@ -60,9 +61,19 @@ class Site:
         await until(lambda: found() != [], 20.0)
         return found()[0]
 
+    async def guards(self, state: str) -> None:
+        """Start the rack, and wait until it stands there and says so."""
+        await asyncio.to_thread(self.rack.start)
+        await until(lambda: self.state().get("state") == state, 60.0)
+
     async def serving(self) -> None:
         """Wait until the coordinator has learned what is under way, and sees the rack."""
         await until(lambda: self.state(LOOP_BASE).get("state") == "SERVING", 50.0)
+
+
+async def status(here: Site) -> str:
+    """What `valvey status` says of the rack."""
+    return (await asyncio.to_thread(here.rack.valvey, "status", str(here.rack.config))).stdout
 
 
 @asynccontextmanager
@@ -86,8 +97,7 @@ async def test_a_rack_is_isolated_under_a_lease_and_goes_on_uncoordinated_when_t
 ) -> None:
     async with site(tmp_path, "FLOWING") as here:
         await here.coordinator.start()
-        await asyncio.to_thread(here.rack.start)
-        await asyncio.to_thread(here.rack.until_state, "FLOWING", 10.0)
+        await here.guards("FLOWING")
         await here.serving()
         request = await here.ask("isolate")
         await until(lambda: here.state()["grants"] != [])
@@ -104,12 +114,14 @@ async def test_a_rack_is_isolated_under_a_lease_and_goes_on_uncoordinated_when_t
         (renewed,) = here.state()["grants"]
         assert renewed["id"] == grant["id"]
         assert renewed["left_s"] > 15.0
+        assert f"lease      {grant['id']} for isolate, " in await status(here)
         await here.coordinator.stop(signal.SIGKILL)
         await until(lambda: here.state()["grants"] == [], 45.0)
         assert here.leases() == ["granted", "lapsed"]
         await until(lambda: bool(here.state()["detail"]["uncoordinated"]))
         assert here.state()["state"] == "UNLOADING"
         assert here.told(request)[-1]["reason"] == ALONE
+        assert "lease      none: the isolation goes on uncoordinated" in await status(here)
         await asyncio.to_thread(here.rack.bench.ask, "load", rack="r01", kw=0.0)
         await until(lambda: here.state()["state"] == "COOLDOWN")
         assert here.state()["detail"]["uncoordinated"]
@@ -119,8 +131,7 @@ async def test_with_the_coordinator_killed_an_isolation_waits_ten_seconds_and_go
     async with site(tmp_path, "FLOWING") as here:
         await here.coordinator.start()
         await here.coordinator.stop(signal.SIGKILL)
-        await asyncio.to_thread(here.rack.start)
-        await asyncio.to_thread(here.rack.until_state, "FLOWING", 10.0)
+        await here.guards("FLOWING")
         request = await here.ask("isolate")
         assert (await here.answer(request))["status"] == "accepted"
         began_s = time.monotonic()
@@ -139,8 +150,7 @@ async def test_with_the_coordinator_killed_an_isolation_waits_ten_seconds_and_go
 async def test_nothing_opens_without_a_coordinator_and_an_opening_ends_when_it_dies(tmp_path: Path) -> None:
     async with site(tmp_path, "ISOLATED") as here:
         await asyncio.to_thread(here.rack.bench.ask, "load", rack="r01", kw=0.0)
-        await asyncio.to_thread(here.rack.start)
-        await asyncio.to_thread(here.rack.until_state, "ISOLATED", 60.0)
+        await here.guards("ISOLATED")
         request, began_s = await here.ask("open"), time.monotonic()
         refused = await here.answer(request)
         assert (refused["status"], refused["code"], refused["reason"], refused["would_allow"]) == (
@@ -148,7 +158,7 @@ async def test_nothing_opens_without_a_coordinator_and_an_opening_ends_when_it_d
             "granted",
             *SILENT,
         )
-        assert time.monotonic() - began_s == pytest.approx(5.0, abs=1.5)
+        assert time.monotonic() - began_s == pytest.approx(ANSWER_S, abs=1.5)
         assert next((one["status"], one["reason"]) for one in here.told(request)) == ("progress", WAITS)
 
         await here.coordinator.start()
@@ -166,5 +176,8 @@ async def test_nothing_opens_without_a_coordinator_and_an_opening_ends_when_it_d
         await until(lambda: here.told(opening)[-1]["status"] == "failed", 45.0)
         assert here.told(opening)[-1]["reason"] == "the coordinator's lease was lost or ran out; the rack is ISOLATING"
         await until(lambda: here.state()["state"] == "ISOLATED", 60.0)
+        asked = await asyncio.to_thread(here.rack.valvey, "request", "open", str(here.rack.config), "--why", "a test")
+        assert asked.returncode == 3, asked.stdout + asked.stderr
+        assert asked.stdout.splitlines()[0] == f"open: progress {WAITS}"
         again = await here.answer(await here.ask("open"))
         assert (again["status"], again["reason"]) == ("refused", SILENT[0])

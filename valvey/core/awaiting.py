@@ -15,7 +15,7 @@ from valvey.core.memory import Answered, Memory, Waiting
 from valvey.core.requests import Request
 from valvey.core.view import View
 
-ANSWER_S = 5.0
+ANSWER_S = 4.0
 """A coordinator that has not answered by then does not answer."""
 
 

@@ -67,7 +67,7 @@ def test_what_waits_goes_on_to_wait() -> None:
     assert (requests, answers, facts) == ((), {}, [])
     memory, requests, answers, (fact,) = heard(one, a_request(client="ben"))
     assert (memory.waiting, answers) == (one.memory.waiting, {})
-    assert (fact["client"], fact["eta_s"]) == ("ben", 3.8)
+    assert (fact["client"], fact["eta_s"]) == ("ben", 2.8)
 
 
 @pytest.mark.parametrize(

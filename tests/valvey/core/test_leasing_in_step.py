@@ -151,7 +151,7 @@ def test_opening_work_is_refused_with_the_coordinators_reason_and_what_would_all
 
 
 @pytest.mark.parametrize("work", ["open", "drain", "fill", "test"])
-def test_with_the_coordinator_gone_opening_work_is_refused_with_that_reason_after_five_seconds(work: str) -> None:
+def test_with_the_coordinator_gone_opening_work_is_refused_with_that_reason_after_four_seconds(work: str) -> None:
     rack, _ = shut(Lender(alive=False))
     if work == "drain":
         rack.memory = replace(rack.memory, locks=(Lock("ann", "x", 0.0),))
@@ -172,7 +172,7 @@ def test_who_asks_again_while_it_waits_is_told_that_it_waits_and_gets_the_same_a
     rack.scan(a_request(rack, "open", client="ben"))
     assert answers(rack) == []
     again = progress(rack)[-1].fields
-    assert (again["client"], again["eta_s"]) == ("ben", 3.0)
+    assert (again["client"], again["eta_s"]) == ("ben", 2.0)
     assert rack.memory.waiting is not None
     assert rack.memory.waiting.client == "ann"
     rack.run(4.0)
