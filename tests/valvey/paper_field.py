@@ -12,14 +12,14 @@ from fieldkit.device import Device
 from fieldkit.profile import Profile
 from fieldkit.reading import Reading, Reason
 from tests.fieldkit.paper_bus import PaperBus
-from valvey.writer import PERMIT, VALVES, Writer
+from valvey.writer import PERMIT, STROKE, VALVES, Writer
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs" / "profiles"
-POINTS = {tag: tag.lower().replace("-", "_") for tag in (*VALVES, PERMIT)}
+POINTS = {tag: tag.lower().replace("-", "_") for tag in (*VALVES, PERMIT)} | {STROKE: "stroke_test"}
 OPEN = {"XS-101": 1.0, "XV-101": 1.0, "XV-102": 1.0, "XV-103": 0.0, "XV-104": 0.0, "FCV-101": 60.0}
 SHUT = dict.fromkeys(OPEN, 0.0)
-VALVE_BLOCK, PERMIT_BLOCK = 0, 8
-"""Addresses at which the two writes begin."""
+VALVE_BLOCK, PERMIT_BLOCK, STROKE_BLOCK = 0, 8, 16
+"""Addresses at which the writes begin."""
 
 
 def profile(name: str = "racky_valve-controller") -> Profile:
@@ -54,7 +54,7 @@ class Rig:
 
     def order(self) -> list[tuple[str, int]]:
         """What was written, as (block, first word)."""
-        names = {VALVE_BLOCK: "valves", PERMIT_BLOCK: "permit"}
+        names = {VALVE_BLOCK: "valves", PERMIT_BLOCK: "permit", STROKE_BLOCK: "stroke"}
         return [(names[address], words[0]) for _, address, words in self.bus.wrote]
 
     def refuse(self, address: int | None) -> None:

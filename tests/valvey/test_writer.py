@@ -141,3 +141,77 @@ async def test_withheld_valves_leave_the_permit_alone_and_a_withheld_permit_the_
         rig.writer.put({"XS-101": 0.0})
         await settle()
         assert rig.order()[1:] == [("permit", 0), ("permit", 0)]
+
+
+# --- what is written once ----------------------------------------------------------------------------------------------
+
+
+async def test_a_stroke_is_written_once_after_the_valves_and_the_permit_and_never_repeated(clock: SteppedClock) -> None:
+    async with writing(clock) as rig:
+        rig.writer.put(OPEN)
+        await settle()
+        rig.bus.wrote.clear()
+        assert rig.writer.put({**OPEN, "XK-101": 2.0}) is False  # the demand is the same
+        await settle()
+        assert rig.order() == [("valves", 1), ("permit", 1), ("stroke", 2)]
+        for _ in range(5):
+            rig.writer.put(OPEN)
+            await clock.advance(0.26)
+        assert rig.order()[3:].count(("stroke", 2)) == 0
+        assert rig.order()[3:].count(("valves", 1)) >= 4
+
+
+async def test_a_stroke_whose_valves_are_not_acknowledged_is_dropped(clock: SteppedClock) -> None:
+    async with writing(clock) as rig:
+        rig.writer.put(OPEN)
+        await settle()
+        rig.bus.wrote.clear()
+        rig.refuse(0)
+        rig.writer.put({**OPEN, "XK-101": 1.0})
+        await settle()
+        rig.bus.fail.clear()
+        await clock.advance(0.31)
+        rig.writer.put(OPEN)
+        await settle()
+        assert ("stroke", 1) not in rig.order()
+
+
+async def test_a_stroke_that_was_to_be_written_is_dropped_for_a_newer_demand(clock: SteppedClock) -> None:
+    async with writing(clock) as rig:
+        rig.writer.put(OPEN)
+        await settle()
+        rig.bus.wrote.clear()
+        rig.bus.open.clear()
+        rig.writer.put({**OPEN, "XK-101": 1.0})
+        await settle()
+        rig.writer.put(SHUT)
+        rig.bus.open.set()
+        await settle()
+        assert ("stroke", 1) not in rig.order()
+        assert rig.order()[-2:] == [("valves", 0), ("permit", 0)]
+
+
+async def test_a_stroke_that_the_device_refuses_is_not_tried_again(clock: SteppedClock) -> None:
+    async with writing(clock) as rig:
+        rig.writer.put(OPEN)
+        await settle()
+        rig.bus.wrote.clear()
+        real, tried = rig.bus.write, list[int]()
+
+        async def write(unit: int, table: str, address: int, words: list[int], *, multiple: bool = False) -> None:
+            if address == 16:
+                tried.append(words[0])
+                raise LinkError(Reason.EXCEPTION, "illegal address")
+            await real(unit, table, address, words, multiple=multiple)
+
+        rig.bus.write = write  # type: ignore[assignment]
+        rig.writer.put({**OPEN, "XK-101": 1.0})
+        await settle()
+        for _ in range(10):
+            await clock.advance(0.05)
+            rig.writer.put(OPEN)
+            await settle()
+        assert tried == [1]
+        assert rig.writer.counters.failed == 1
+        assert rig.writer.acknowledged_s is not None
+        assert clock.now_s() - rig.writer.acknowledged_s <= 0.26  # the valves are written as ever

@@ -55,12 +55,9 @@ class Arg:
 _TEXT, _FLAG = Arg((str,)), Arg((bool,), needed=False)
 _LIST = Arg((list,))
 #: One of these says what is wanted of the flow control; the rack's own limits bound them.
-SET_POINTS: dict[str, Arg] = {
-    "fcv_pct": Arg((int, float), needed=False, low=0.0, high=100.0),
-    "flow_lpm": Arg((int, float), needed=False, low=0.0, high=2500.0),
-    "delta_k": Arg((int, float), needed=False, low=0.0, high=50.0),
-    "power_kw": Arg((int, float), needed=False, low=0.0, high=1250.0),
-}
+SET_POINTS: dict[str, Arg] = dict.fromkeys(
+    ("fcv_pct", "flow_lpm", "delta_k", "power_kw"), Arg((int, float), needed=False, low=0.0, high=1e6)
+)
 
 _EVERYBODY = frozenset({"operator", "engineer", "safety", "supervisor", "coordinator", "racky", "integration"})
 _STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
