@@ -15,6 +15,7 @@ PARTS = frozenset({
     "firmware_sim/test_check_physics.py",
     "firmware_sim/test_faults.py",
     "firmware_sim/test_killed_in_every_step.py",
+    "firmware_sim/test_flow_on_the_plant.py",
     "firmware_sim/test_plant.py",
     "firmware_sim/test_plant_rack.py",
     "firmware_sim/test_procedures_on_the_plant.py",
