@@ -10,9 +10,9 @@ import importlib
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +33,7 @@ class Baseline:
     """Sets of tests are numbers: bit n is ``tests[n]``.
 
     took_s         seconds of each test
+    kept           tests that count; -1: all
     at_import      lines that run when their module is imported
     at_collection  tests of the files that run a line while they are collected
     touching       tests that run a line
@@ -45,10 +46,17 @@ class Baseline:
     at_collection: Mapping[Line, int]
     touching: Mapping[Line, int]
     libraries: tuple[str, ...]
+    kept: int = -1
+
+    def without(self, failing: Collection[str]) -> "Baseline":
+        """Return the same without some tests; their numbers stay."""
+        mask = sum(1 << n for n, test in enumerate(self.tests) if test not in failing)
+        touching = {line: tests & mask for line, tests in self.touching.items()}
+        return replace(self, kept=self.kept & mask, touching=touching)
 
     @property
     def everything(self) -> int:
-        return (1 << len(self.tests)) - 1
+        return (1 << len(self.tests)) - 1 if self.kept < 0 else self.kept
 
     def tests_for(self, mutant: Mutant) -> tuple[int, int]:
         """Return every test that can tell: those that may run beside the original, those that need a fresh import."""
@@ -58,7 +66,7 @@ class Baseline:
             return 0, self.everything
         cold = functools.reduce(int.__or__, (self.at_collection.get(line, 0) for line in lines), 0)
         warm = functools.reduce(int.__or__, (self.touching.get(line, 0) for line in lines), 0)
-        return warm & ~cold, cold
+        return warm & ~cold, cold & self.everything
 
     def import_libraries(self) -> None:
         """Import here, once, what every fork would import."""
@@ -182,8 +190,8 @@ def _libraries() -> tuple[str, ...]:
     )
 
 
-def baseline(package: Path, tests: Sequence[str]) -> Baseline:
-    """Run the tests as they are; raise SystemExit when one that touches the package does not pass."""
+def baseline(package: Path, tests: Sequence[str], *, leave_out_failing: bool = False) -> Baseline:
+    """Run the tests as they are; raise SystemExit when one that touches the package does not pass, or leave it out."""
     process, answer = start(_record, package, tests)
     try:
         code, failed, base = answer.recv()
@@ -191,6 +199,10 @@ def baseline(package: Path, tests: Sequence[str]) -> Baseline:
         raise SystemExit("mutation: the worker that runs the unchanged tests died") from None
     process.join()
     relevant = [test for test in failed if test in set(base.tests)]
+    if leave_out_failing and relevant:
+        print(f"left out, since they fail without any mutant: {', '.join(relevant)}")
+        assert isinstance(base, Baseline)
+        return base.without(set(relevant))
     if code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or relevant:
         failed = relevant or failed
         raise SystemExit(f"mutation: the tests fail without any mutant: {', '.join(failed) or f'pytest exit {code}'}")

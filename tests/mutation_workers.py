@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 #: No rewritten asserts, no plugin that a verdict does not need: the tests are collected often, and nobody reads why.
 QUICK = (
     "-q", "--no-header", "--tb=native", "--assert=plain", "-p", "no:pytest_cov", "-p", "no:xdist", "-p", "no:rerunfailures",
-    "--hypothesis-profile=mutation",
+    "--hypothesis-profile=mutation", "-m", "not long",
 )  # fmt: skip
 NOTHING_WRONG = {int(pytest.ExitCode.OK), int(pytest.ExitCode.NO_TESTS_COLLECTED)}
 _FORK = multiprocessing.get_context("fork")
