@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from valvey.core.flow_model import slewing, toward
-from valvey.core.flow_state import Control, Demand, Mode, Seen, Tuning
+from valvey.core.flow_state import Burst, Control, Demand, Mode, Seen, Tuning
 from valvey.core.limits import LPM_PER_KW
 
 #: Rise, K, that LPM_PER_KW stands for.
@@ -12,6 +12,9 @@ REFERENCE_K = 10.0
 RATE_S = 5.0
 #: Without a power reading a rise above its set-point is answered this much faster than one below it.
 HASTE = 3.0
+#: A load that rests for no longer than this keeps its flow: the square wave of a training job must not turn the valve
+#: round twice a period. What is wanted begins to fall once the load has been low for this, at most for twice this.
+BURST_S = 30.0
 
 
 def bounds(mode: Mode, tuning: Tuning) -> tuple[float, float]:
@@ -50,15 +53,16 @@ def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Demand
     """Return the flow that is wanted now."""
     old = state.demand
     rests = not slewing(state.command_pct, seen, tuning)
-    need, load_kw, still = _need(state, seen, tuning, dt_s, rests)
+    burst = _burst(old.burst, seen, tuning, dt_s)
+    need, load_kw, still = _need(state, seen, burst, tuning, dt_s, rests)
     blind, lost = seen.load_kw is None, seen.load_kw is None and seen.rise_k is None
     trim = _trim(state, need, seen, tuning, dt_s) if rests and still else old.trim
     if state.mode is Mode.POSITION:  # the set-point goes along, so that any other mode begins from there
         flow = old.setpoint_lpm if seen.flow_lpm is None else seen.flow_lpm
-        return Demand(flow, need, trim, load_kw, 0.0, blind, lost)
+        return Demand(flow, need, trim, load_kw, 0.0, blind, lost, burst)
     most = tuning.ramp_per_s * tuning.flow_nominal_lpm * dt_s
     offset = old.offset_lpm - min(most, max(-most, old.offset_lpm))
-    return Demand(_target(state, need, trim, tuning) + offset, need, trim, load_kw, offset, blind, lost)
+    return Demand(_target(state, need, trim, tuning) + offset, need, trim, load_kw, offset, blind, lost, burst)
 
 
 def _delta_k(state: Control, tuning: Tuning) -> float:
@@ -86,7 +90,18 @@ def _target(state: Control, need_lpm: float, trim: float, tuning: Tuning) -> flo
     return _bounded(wanted, tuning)
 
 
-def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, rests: bool) -> tuple[float, float | None, bool]:
+def _burst(old: Burst, seen: Seen, tuning: Tuning, dt_s: float) -> Burst:
+    """Return what the power needed most of late; without a power reading nothing is remembered."""
+    if seen.load_kw is None:
+        return Burst()
+    needed = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
+    most, age_s = max(old.most_lpm, needed), old.age_s + dt_s
+    return Burst(needed, most, 0.0) if age_s >= BURST_S else Burst(most, old.before_lpm, age_s)
+
+
+def _need(
+    state: Control, seen: Seen, burst: Burst, tuning: Tuning, dt_s: float, rests: bool
+) -> tuple[float, float | None, bool]:
     """Return the flow that the power needs, or without a power reading what the rise tells of it; and of the power
     what it was some seconds ago, and whether it is known and stands still.
 
@@ -95,8 +110,9 @@ def _need(state: Control, seen: Seen, tuning: Tuning, dt_s: float, rests: bool) 
     need, slow_kw = state.demand.need_lpm, state.demand.load_kw
     if seen.load_kw is not None:
         target = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
-        # up the quick filter is ahead, down the slow one
-        need = max(toward(need, target, tuning.rise_s, dt_s), toward(need, target, tuning.fall_s, dt_s))
+        # up the quick filter is ahead, down the slow one, which does not fall below what was needed a moment ago
+        lowest = min(need, max(burst.most_lpm, burst.before_lpm))
+        need = max(toward(need, target, tuning.rise_s, dt_s), toward(need, lowest, tuning.fall_s, dt_s))
         slow_kw = seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
         return need, slow_kw, abs(seen.load_kw - slow_kw) <= tuning.still_per_s * RATE_S * slow_kw
     if seen.rise_k is None:  # nothing tells what the rack gives off: take what it may

@@ -1,6 +1,6 @@
 """What the flow control of a rack remembers, sees and is tuned by. Frozen, plain data; survives a restart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 
@@ -211,6 +211,15 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class Burst:
+    """The most that the power needed in the present stretch of time and in the one before; ``age_s`` of the present one."""
+
+    most_lpm: float = 0.0
+    before_lpm: float = 0.0
+    age_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """What flow is wanted, and why.
 
@@ -221,6 +230,7 @@ class Demand:
     offset_lpm      what is left of the way from the last request to the present one; 0 = arrived
     blind           no power reading: the need follows the temperature rise alone
     lost            neither power nor rise: the nominal flow is taken
+    burst           what the power needed most of late
     """
 
     setpoint_lpm: float
@@ -230,6 +240,7 @@ class Demand:
     offset_lpm: float = 0.0
     blind: bool = False
     lost: bool = False
+    burst: Burst = field(default_factory=Burst)
 
 
 @dataclass(frozen=True, slots=True)

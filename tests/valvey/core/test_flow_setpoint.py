@@ -7,7 +7,7 @@ import pytest
 
 from valvey.core.flow_control import begin
 from valvey.core.flow_setpoint import ask, bounds, lpm_per_kw, set_point
-from valvey.core.flow_state import Control, Demand, Mode, Seen, Tuning
+from valvey.core.flow_state import Burst, Control, Demand, Mode, Seen, Tuning
 
 TUNING = Tuning()
 FULL = 1.05 * 1.49 * 120.0
@@ -28,6 +28,13 @@ def after(state: Control, seen: Seen, seconds: float, tuning: Tuning = TUNING) -
     return state.demand
 
 
+def later(state: Control, seen: Seen, half_seconds: int) -> Control:
+    """The control after so many scans of half a second."""
+    for _ in range(half_seconds):
+        state = replace(state, demand=set_point(state, seen, TUNING, 0.5))
+    return state
+
+
 class TestFeedForward:
     def test_at_rest_the_flow_is_what_the_power_needs_and_five_percent(self) -> None:
         demand = set_point(following(), STEADY, TUNING, 0.2)
@@ -41,6 +48,38 @@ class TestFeedForward:
     def test_less_power_lowers_the_flow_slowly(self) -> None:
         demand = after(following(120.0), replace(STEADY, load_kw=80.0), 90.0)
         assert demand.setpoint_lpm == pytest.approx(FULL * (2.0 + exp(-1.0)) / 3.0)
+
+    @pytest.mark.parametrize("half_s", [1.0, 5.0, 15.0, 30.0])
+    def test_the_square_wave_of_a_training_job_leaves_the_set_point_where_its_bursts_need_it(
+        self, half_s: float
+    ) -> None:
+        state, lowest = following(120.0), FULL
+        for n in range(round(180.0 / 0.5)):
+            load_kw = 120.0 if n * 0.5 % (2.0 * half_s) < half_s else 70.0
+            state = replace(state, demand=set_point(state, replace(STEADY, load_kw=load_kw), TUNING, 0.5))
+            lowest = min(lowest, state.demand.need_lpm)
+        assert lowest == pytest.approx(FULL)
+
+    def test_a_load_that_stays_low_is_followed_after_half_a_minute_to_a_minute(self) -> None:
+        low = replace(STEADY, load_kw=80.0)
+        state = later(later(following(120.0), STEADY, 59), low, 60)
+        assert state.demand.need_lpm == pytest.approx(FULL)  # it was high in the stretch before the present one
+        assert later(state, low, 1).demand.need_lpm == pytest.approx(FULL * (2.0 + exp(-0.5 / 90.0)) / 3.0)
+        state = later(later(following(120.0), STEADY, 1), low, 118)
+        assert state.demand.need_lpm == pytest.approx(FULL)  # at most a minute
+        assert later(state, low, 1).demand.need_lpm < FULL
+
+    def test_what_was_needed_of_late_is_kept_by_stretches_of_half_a_minute(self) -> None:
+        high, low = FULL, 80.0 * 1.05 * 1.49
+        state = replace(following(120.0), demand=replace(following(120.0).demand, burst=Burst(high, low, 29.7)))
+        demand = set_point(state, replace(STEADY, load_kw=80.0), TUNING, 0.2)
+        assert demand.burst == Burst(high, low, pytest.approx(29.9))
+        state = replace(state, demand=replace(demand, burst=Burst(high, low, 29.5)))
+        assert set_point(state, replace(STEADY, load_kw=80.0), TUNING, 0.5).burst == Burst(low, high, 0.0)
+
+    def test_without_a_power_reading_no_burst_is_remembered(self) -> None:
+        state = later(following(120.0), STEADY, 10)
+        assert set_point(state, replace(STEADY, load_kw=None), TUNING, 0.2).burst == Burst()
 
     def test_the_power_of_some_seconds_ago_is_kept(self) -> None:
         demand = set_point(following(80.0), replace(STEADY, load_kw=120.0), TUNING, 0.2)
@@ -226,7 +265,8 @@ class TestRequests:
         assert demand.need_lpm == pytest.approx(FULL)
         assert set_point(state, replace(STEADY, flow_lpm=None), TUNING, 0.2).setpoint_lpm == FULL
         stale = replace(state, demand=replace(state.demand, offset_lpm=30.0, trim=0.05))
-        assert set_point(stale, STEADY, TUNING, 0.2) == Demand(FULL, FULL, 0.05, 120.0, 0.0, False, False)
+        burst = Burst(FULL, 0.0, 0.2)
+        assert set_point(stale, STEADY, TUNING, 0.2) == Demand(FULL, FULL, 0.05, 120.0, 0.0, False, False, burst)
 
     def test_leaving_a_fixed_opening_begins_from_the_flow_there(self) -> None:
         state = replace(following(mode=Mode.POSITION, asked=80.0), demand=Demand(222.0, FULL, 0.0, 120.0))
