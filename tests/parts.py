@@ -19,6 +19,7 @@ PARTS = frozenset({
     "firmware_sim/test_plant.py",
     "firmware_sim/test_plant_rack.py",
     "firmware_sim/test_procedures_on_the_plant.py",
+    "firmware_sim/test_shared_procedures_go_wrong.py",
     "firmware_sim/test_scenario.py",
     "firmware_sim/test_virtual_sensors_in_service.py",
     "test_mutation.py",

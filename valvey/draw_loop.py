@@ -59,6 +59,11 @@ def leases() -> str:
         ("renewal", f"every {leasing.RENEW_S:g} s; an unanswered ask again after {leasing.ASK_AGAIN_S:g} s"),
         ("freed by the coordinator", f"{ttl_s + grace_s:g} s after its last reply: never before the rack has stopped"),
         ("told", "a lease only once it is on disk; a refusal at once, with what would allow it"),
+        (
+            "revoked at its next renewal",
+            ", ".join(row.name for row in WORKS.values() if row.stays)
+            + " while a loop event stands or the pumps are to be stopped: the rack shuts",
+        ),
         ("start", "epoch = 1 + the highest of its disk and of the racks' retained states"),
         ("after a start", f"any lease that is presented is adopted; nothing is granted for {ttl_s:g} s"),
         ("a higher epoch seen later", f"as good as a start: nothing is granted for {ttl_s:g} s"),
@@ -68,7 +73,10 @@ def leases() -> str:
             f"waits {ANSWER_S:g} s for the answer, then is refused: with its reason, or that there is none",
         ),
         ("a planned isolation without one", f"waits {WAIT_S:g} s, then goes on and says that it is uncoordinated"),
-        ("a rack's process starts anew", "it presents its lease and ends its opening work; nothing begins by a lease alone"),
+        (
+            "a rack's process starts anew",
+            "it presents its lease and ends its opening work; nothing begins by a lease alone",
+        ),
         ("a rack's node starts anew", "its lease is over; the highest epoch stands"),
         ("lapse in OPENING, FILLING, TESTING, DRAINING", "the rack shuts: ISOLATING, and is asked again by people"),
         ("lapse in UNLOADING, COOLDOWN, ISOLATING", "the rack goes on and says so: closing is never held up"),

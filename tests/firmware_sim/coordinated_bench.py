@@ -4,7 +4,9 @@ Messages take one scan each way. The coordinator can die, at once and for good o
 had on its disk; so can the guard (``restart``). One neighbour flows beside the rack.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from fieldkit.reading import Quality, Reading
 from fieldkit.units import Unit
@@ -18,7 +20,8 @@ from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, begin
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
 from valvey.core.loop.memory import LoopMemory
-from valvey.core.loop.seen import GrantSeen, RackSeen
+from valvey.core.loop.requests import LoopRequest, answer
+from valvey.core.loop.seen import GrantSeen, LoopView, RackSeen
 from valvey.core.loop.step import LoopInputs
 from valvey.core.loop.step import step as loop_step
 from valvey.core.requests import REQUESTS, Kind, Request
@@ -84,6 +87,12 @@ class CoordinatedBench(Bench):
         self.silent = False
         self.loop_facts: list[LoopFact] = []
         self.neighbour_points: dict[str, float] = {}
+        """What the neighbour shows otherwise than the plant has it."""
+        self.neighbour_state = State.FLOWING
+        self.other_points: dict[str, dict[str, float]] = {}
+        """Racks that are nothing but what they show."""
+        self.sheds = True
+        """Racky takes the load off when the rack unloads."""
         self.least_lpm: float | None = None
         """Lowest flow of the neighbour since this was set to its flow."""
         self._heard: list[Asked] = []
@@ -137,8 +146,18 @@ class CoordinatedBench(Bench):
         latches = tuple(latch.sif for latch in memory.latches)
         return {
             RACK: RackSeen(memory.state, memory.isolate_wanted, memory.emergency, latches, grants, True, mine, now_s),
-            NEIGHBOUR: RackSeen(State.FLOWING, online=True, points=other, at_s=now_s),
+            **{
+                name: RackSeen(State.FLOWING, online=True, points=points, at_s=now_s)
+                for name, points in self.other_points.items()
+            },
+            NEIGHBOUR: RackSeen(self.neighbour_state, online=True, points=other, at_s=now_s),
         }
+
+    def plan(self, view: LoopView, request: LoopRequest) -> Mapping[str, Any]:
+        """The proof of a plan."""
+        _, facts = answer(view, request)
+        proof: Mapping[str, Any] = facts[-1].fields["proof"]
+        return proof
 
     def _turn(self) -> None:
         if self.loop is None:
@@ -163,7 +182,7 @@ class CoordinatedBench(Bench):
     # -- both -----------------------------------------------------------------------------------------------------------
 
     def scan(self, *requests: Request, dt_s: float = 0.1) -> Scan:
-        if self.place == (State.UNLOADING, Step.UNLOAD):
+        if self.sheds and self.place == (State.UNLOADING, Step.UNLOAD):
             self.rack.load_kw = 0.0  # Racky sheds when it sees the rack unloading
         done = super().scan(*requests, dt_s=dt_s)
         if not self.silent:

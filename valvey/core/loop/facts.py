@@ -12,6 +12,7 @@ class LoopFactKind(StrEnum):
     REFUSED = "lease_refused"
     GIVEN_BACK = "lease_given_back"
     LAPSED = "lease_lapsed"
+    REVOKED = "lease_revoked"
     EPOCH = "epoch_raised"
     SERVING = "serving"
     EVENT = "loop_event"

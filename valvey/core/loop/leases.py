@@ -45,7 +45,15 @@ class Reply:
 
 
 Judge = Callable[[LoopMemory, str, str], Refusal | None]
-"""Called with the memory, the rack and its work: why it may not work now, None when it may."""
+"""Called with the memory, the rack and its work: why it may not begin, or go on, None when it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who may begin, and who may go on."""
+
+    begin: Judge
+    go_on: Judge
 
 
 def begin(stored: LoopMemory, now_s: float) -> LoopMemory:
@@ -101,7 +109,7 @@ def free_overdue(memory: LoopMemory, limits: LoopLimits, now_s: float) -> tuple[
 
 
 def hear(
-    memory: LoopMemory, asks: Iterable[Asked], judge: Judge, loop: str, limits: LoopLimits, now_s: float
+    memory: LoopMemory, asks: Iterable[Asked], judges: Judges, loop: str, limits: LoopLimits, now_s: float
 ) -> tuple[LoopMemory, list[Reply], list[LoopFact]]:
     """Answer every message, in order."""
     replies: list[Reply] = []
@@ -110,19 +118,22 @@ def hear(
         if asked.epoch is not None and asked.epoch > memory.epoch:
             memory, raised = _raised(memory, asked.epoch, limits, now_s)
             facts += raised
-        memory, reply, told = _answer(memory, asked, judge, loop, limits, now_s)
+        memory, reply, told = _answer(memory, asked, judges, loop, limits, now_s)
         replies.append(reply)
         facts += told
     return memory, replies, facts
 
 
 def _answer(
-    memory: LoopMemory, asked: Asked, judge: Judge, loop: str, limits: LoopLimits, now_s: float
+    memory: LoopMemory, asked: Asked, judges: Judges, loop: str, limits: LoopLimits, now_s: float
 ) -> tuple[LoopMemory, Reply, list[LoopFact]]:
     held = memory.leases.get(asked.rack)
     if asked.act is Act.GIVE_BACK:
         return _given_back(memory, asked, held, now_s)
     mine = held is not None and (held.id == asked.grant_id if asked.act is Act.RENEW else held.work == asked.work)
+    ended = judges.go_on(memory, asked.rack, held.work if held is not None and mine else asked.work)
+    if ended is not None and (mine or asked.act is Act.RENEW):
+        return _revoked(memory, asked, held if mine else None, ended, now_s)
     if held is not None and mine:
         held = replace(held, replied_s=now_s, epoch=memory.epoch)
         return replace(memory, leases={**memory.leases, asked.rack: held}), _yes(asked, held, limits), []
@@ -137,7 +148,7 @@ def _answer(
         reason = "the coordinator has just started and learns what is under way"
         return _refused(memory, asked, Refusal("starting", reason, f"the same in {left_s:.0f} s"), now_s)
     left = {rack: one for rack, one in memory.leases.items() if rack != asked.rack}
-    refusal = judge(replace(memory, leases=left), asked.rack, asked.work)
+    refusal = judges.begin(replace(memory, leases=left), asked.rack, asked.work)
     if refusal is not None:
         return _refused(memory, asked, refusal, now_s)
     number = memory.number + 1
@@ -155,6 +166,17 @@ def _given_back(
         return memory, reply, []
     left = {rack: one for rack, one in memory.leases.items() if rack != asked.rack}
     return _moved(memory, left), reply, [_fact(K.GIVEN_BACK, held, now_s)]
+
+
+def _revoked(
+    memory: LoopMemory, asked: Asked, held: Held | None, refusal: Refusal, now_s: float
+) -> tuple[LoopMemory, Reply, list[LoopFact]]:
+    """The loop is not as it was when the lease was granted: the rack shuts, as after a lapse, only sooner."""
+    memory, reply, facts = _refused(memory, asked, refusal, now_s)
+    if held is None:
+        return memory, reply, facts
+    left = {rack: one for rack, one in memory.leases.items() if rack != asked.rack}
+    return _moved(memory, left), reply, [_fact(K.REVOKED, held, now_s), *facts]
 
 
 def _raised(memory: LoopMemory, seen: int, limits: LoopLimits, now_s: float) -> tuple[LoopMemory, list[LoopFact]]:

@@ -151,9 +151,7 @@ def predict(view: LoopView, work: str, rack: str) -> Plan:
     flows = {name: flow for name in view.limits.racks if name != rack and (flow := view.flow_lpm(name))}
     neighbours = {} if pct is None else {n: Neighbour(flow, flow * (1.0 + pct / 100.0)) for n, flow in flows.items()}
     time_s = _time_s(view, work, rack)
-    return Plan(
-        work, rack, pct, moved, unit, total, time_s, volume, return_kpa, set_point, neighbours, tuple(missing)
-    )
+    return Plan(work, rack, pct, moved, unit, total, time_s, volume, return_kpa, set_point, neighbours, tuple(missing))
 
 
 def _time_s(view: LoopView, work: str, rack: str) -> float:

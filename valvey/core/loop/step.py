@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
 from fieldkit.reading import Readings
 from valvey.core.chart import State
 from valvey.core.loop import alarms, asking, events, gate, holding, leases, model, sharing, stopping
 from valvey.core.loop.asking import RackRequest
 from valvey.core.loop.facts import LoopFact, LoopFactKind
-from valvey.core.loop.leases import Asked, Reply
+from valvey.core.loop.leases import Asked, Judges, Reply
 from valvey.core.loop.limits import LoopLimits
 from valvey.core.loop.memory import Learned, LoopMemory
 from valvey.core.loop.requests import LoopRequest, answer
 from valvey.core.loop.seen import SPEED_TAG, LoopView, RackSeen
-from valvey.core.loop.works import judge
+from valvey.core.loop.works import judge, revoke
 
 LEAST_FLOW_FRACTION, LEAST_OPEN_PCT = 0.1, 8.0
 """Below these a rack teaches nothing of its branch."""
@@ -74,9 +75,8 @@ def step(memory: LoopMemory, inputs: LoopInputs, loop: str, limits: LoopLimits, 
     memory, facts = leases.look_at_epochs(memory, inputs.racks, limits, now_s)
     memory, freed = leases.free_overdue(memory, limits, now_s)
     now = replace(view, memory=memory)
-    memory, replies, answered = leases.hear(
-        memory, inputs.asks, lambda present, rack, work: judge(now, present, rack, work), loop, limits, now_s
-    )
+    judges = Judges(partial(judge, now), partial(revoke, now))
+    memory, replies, answered = leases.hear(memory, inputs.asks, judges, loop, limits, now_s)
     memory = _drained(memory, [*freed, *answered], limits)
     facts += (*freed, *answered)
     if was_adopting and not leases.adopting(memory, limits, now_s):

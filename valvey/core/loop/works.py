@@ -159,21 +159,27 @@ def enough_flow(view: LoopView, rack: str, work: str) -> tuple[str, str, str] | 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One work. ``moves``: it changes the flow through the rack, so it takes one of the loop's slots."""
+    """One work.
+
+    moves  it changes the flow through the rack, so it takes one of the loop's slots
+    rules  what must hold when it begins
+    stays  what must hold while it goes on; a lease is revoked otherwise, and the rack shuts
+    """
 
     name: str
     moves: bool
     text: str
     rules: tuple[Rule, ...]
+    stays: tuple[Rule, ...] = ()
 
 
 # fmt: off
 _WORKS: tuple[Work, ...] = (
     Work("isolate", True,  "unload, cool, shut; goes on without a lease after 10 s", (alone, slot, pump_minimum)),
     Work("drain",   False, "block, bleed and drain into the sump",                   (alone, seen, sump_free, sump_room)),
-    Work("fill",    True,  "fill and vent from the supply header",                   (alone, seen, believed, healthy, no_event, slot, enough_flow, pressure_kept, neighbours_kept)),
+    Work("fill",    True,  "fill and vent from the supply header",                   (alone, seen, believed, healthy, no_event, slot, enough_flow, pressure_kept, neighbours_kept), (no_event,)),
     Work("test",    False, "pressure and stroke test of a shut rack",                (alone, seen)),
-    Work("open",    True,  "return to service",                                      (alone, seen, believed, healthy, no_event, mode_safe, cool_enough, slot, enough_flow)),
+    Work("open",    True,  "return to service",                                      (alone, seen, believed, healthy, no_event, mode_safe, cool_enough, slot, enough_flow), (no_event,)),
 )
 # fmt: on
 WORKS: dict[str, Work] = {work.name: work for work in _WORKS}
@@ -197,6 +203,13 @@ def judge(view: LoopView, memory: LoopMemory, rack: str, work: str) -> Refusal |
         if refused is not None:
             return Refusal(*refused)
     return None
+
+
+def revoke(view: LoopView, memory: LoopMemory, rack: str, work: str) -> Refusal | None:
+    """Return why ``work`` may not go on on ``rack``, None when it may; closing work always may."""
+    now, row = replace(view, memory=memory), WORKS.get(work)
+    found = [refused for rule in (row.stays if row is not None else ()) if (refused := rule(now, rack, work))]
+    return Refusal(*found[0]) if found else None
 
 
 def _names(names: Iterable[str]) -> str:

@@ -172,3 +172,75 @@ def test_two_works_may_run_where_the_site_allows_two() -> None:
     assert loop.say("r1", "isolate").granted
     assert loop.say("r2", "isolate").granted
     assert not loop.say("r3", "isolate").granted
+
+
+@pytest.mark.parametrize("work", ["fill", "open"])
+def test_opening_work_does_not_go_on_while_a_loop_event_stands(work: str) -> None:
+    loop = PaperLoop(limits(actions={})).settled()
+    loop.put("r2", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    granted = loop.say("r2", work)
+    assert granted.granted, granted.reason
+    assert loop.say("r2", work, Act.RENEW, granted.id).granted
+    for name in ("r3", "r4"):
+        loop.put(name, points={"LDT-101": 1.0})
+    loop.run(3.0)
+    seq = loop.memory.state_seq
+    revoked = loop.say("r2", work, Act.RENEW, granted.id)
+    assert (revoked.granted, revoked.reason) == (False, "latched on this loop: racks-leak")
+    assert "reset" in revoked.would_allow
+    assert loop.memory.leases == {}
+    assert loop.memory.state_seq == seq + 1
+    (fact,) = loop.told(LoopFactKind.REVOKED)
+    assert (fact.fields["rack"], fact.fields["work"], fact.fields["id"]) == ("r2", work, granted.id)
+    assert loop.told(LoopFactKind.REFUSED)[-1].fields["code"] == "loop_event"
+    assert not loop.say("r2", work, Act.RENEW, granted.id).granted  # it is not adopted again
+    assert len(loop.told(LoopFactKind.REVOKED)) == 1
+
+
+@pytest.mark.parametrize("work", ["isolate", "drain", "test"])
+def test_closing_work_goes_on_whatever_stands(work: str) -> None:
+    loop = PaperLoop().settled()
+    granted = loop.say("r2", work)
+    for name in ("r3", "r4"):
+        loop.put(name, points={"LDT-101": 1.0})
+    loop.run(3.0)
+    assert loop.say("r2", work, Act.RENEW, granted.id).granted
+    assert loop.say("r2", "dance", Act.RENEW, granted.id).granted  # the lease counts, not what it is called
+
+
+def test_an_opening_lease_of_before_is_not_adopted_into_a_loop_event() -> None:
+    loop = PaperLoop()
+    for name in ("r3", "r4"):
+        loop.put(name, points={"LDT-101": 1.0})
+    loop.run(3.0)
+    assert not loop.say("r2", "open", Act.RENEW, "cdu1-0-7").granted
+    assert loop.memory.leases == {}
+    assert loop.say("r1", "isolate", Act.RENEW, "cdu1-0-8").granted
+
+
+def test_asking_again_for_a_lease_that_may_not_go_on_ends_it_too(loop: PaperLoop) -> None:
+    loop.put("r2", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    granted = loop.say("r2", "fill")
+    loop.put("r1", latches=("SIF-9",))
+    loop.run(1.0)
+    assert not loop.say("r2", "open", Act.RENEW, "of-another").granted  # not its lease: that one stands
+    assert [held.id for held in loop.memory.leases.values()] == [granted.id]
+    assert not loop.say("r2", "isolate", Act.RENEW, granted.id).granted  # what it was granted for counts
+    assert loop.memory.leases == {}
+    loop.put("r1", latches=())
+    loop.run(1.0)
+    loop.request("reset", event="not-proven")
+    again = loop.say("r2", "fill")
+    loop.put("r1", latches=("SIF-9",))
+    loop.run(1.0)
+    assert again.granted
+    assert not loop.say("r2", "fill").granted
+    assert loop.memory.leases == {}
+
+
+def test_a_stop_of_the_pumps_ends_opening_work() -> None:
+    loop = PaperLoop(limits(pump_stop=True)).settled()
+    loop.put("r2", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    granted = loop.say("r2", "open")
+    loop.request("stop_pumps", role="safety")
+    assert loop.say("r2", "open", Act.RENEW, granted.id).reason == "the pumps are about to be stopped"
