@@ -97,7 +97,7 @@ def _on_the_way(view: View, one: Pending) -> tuple[Pending, list[Fact]]:
     now = progress(view, one.request)
     if now is None:
         return one, []
-    said = remark(view) if one.request == "isolate" else ""
+    said = remark(view)
     told = f"{now.step} {int(now.percent / 10.0)} {said}"
     if told == one.told:
         return one, []

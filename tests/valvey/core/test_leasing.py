@@ -20,6 +20,7 @@ from valvey.core.leasing import (
     held,
     left_s,
     new_boot,
+    new_start,
     turn,
     want,
 )
@@ -147,6 +148,16 @@ def test_a_lower_epoch_is_refused_and_a_higher_one_is_kept_for_ever() -> None:
     assert (heard, leasing.epoch) == (Heard.GRANTED, 12)
     assert want(leasing, None, 101.0).epoch == 12
     assert new_boot(leasing) == Leasing(epoch=12, number=leasing.number)
+
+
+def test_a_new_process_presents_what_it_holds_at_once_and_has_no_open_question() -> None:
+    leasing, (renewal,), _ = turn(holding(100.0), SEED, 110.0)
+    again = new_start(leasing, 112.0)
+    assert again == replace(leasing, sent=(), next_s=112.0)
+    assert hear(again, yes(renewal), 112.1) == (again, Heard.IGNORED)
+    _, (presented,), lost = turn(again, SEED, 112.0)
+    assert (presented.act, presented.grant_id, lost) == (Act.RENEW, "cdu1-7-1", False)
+    assert presented.ask_id != renewal.ask_id
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def test_opening_work_waits_for_its_lease_and_begins_with_it() -> None:
     assert (answer["client"], answer["role"], answer["by"], answer["why"]) == ("ann", "operator", "ann", "a test")
     assert (rack.state, rack.memory.leased, rack.memory.grant) == (S.OPENING, True, "cdu1-7-1")
     assert rack.memory.waiting is None
+    assert [one.fields["remark"] for one in progress(rack)] == [WAITS, ""]
     granted = last(rack, K.LEASE).fields
     assert granted == {"what": "granted", "work": "open", "id": "cdu1-7-1", "epoch": 7, "ttl_s": 30.0}
 

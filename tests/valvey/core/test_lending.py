@@ -10,6 +10,7 @@ from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
 from valvey.core.leasing import Act, Answer, Ask, Leasing, turn
 from valvey.core.lending import ALONE, SILENT, WAIT_S, WAITS, coordinated, remark, settle, wanted
+from valvey.core.limits import Limits
 from valvey.core.memory import Memory, Waiting
 from valvey.core.view import View
 
@@ -146,6 +147,10 @@ def test_shutting_asks_on_for_its_isolation_but_not_in_an_emergency(
 def test_a_rack_without_a_coordinator_says_nothing() -> None:
     memory = Memory(state=S.UNLOADING, step=Step.UNLOAD)
     assert settle(view(memory, coordinator=False)) == (memory, (), [])
+
+
+def test_a_rack_has_no_name_and_no_coordinator_unless_its_file_says_so() -> None:
+    assert (Limits().name, Limits().coordinator) == ("", False)
 
 
 def test_nothing_to_say_leaves_the_memory_the_same() -> None:

@@ -1,10 +1,11 @@
 """How far a request is: percent and time left by the steps' own estimates."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from tests.plant import PaperRack, isolated
+from tests.plant import PaperRack, flowing, isolated
 from tests.valvey.core.works_bench import working
 from valvey.core.chart import OUTPUTS, State, Step
 from valvey.core.facts import FactKind
@@ -44,6 +45,18 @@ def test_a_drain_is_measured_by_its_volume_and_waits_at_the_same_place() -> None
     assert at(working(S.DRAINING, Step.DRAIN, litres=22.5), "drain") == half
     assert at(working(S.DRAINING, Step.SUMP, litres=22.5), "drain", 300.0) == half
     assert at(working(S.DRAINING, Step.DRAIN, litres=49.0), "drain") == (100.0, 0.0)
+
+
+def test_an_isolation_counts_the_ten_seconds_for_its_coordinator_where_there_is_one() -> None:
+    # 60 s of unloading, 60 s of cooling, 120 s of ramp, two strokes of 3.5 s, 5 s of proof
+    alone, shared = flowing(), flowing()
+    shared.limits = replace(shared.limits, coordinator=True)
+    for rack in (alone, shared):
+        rack.memory = replace(rack.memory, state=S.UNLOADING, step=Step.UNLOAD, step_since_s=rack.now_s)
+    assert at(alone, "isolate", 30.0) == pytest.approx((100 * 30 / 252, 222.0), abs=0.1)
+    assert at(shared, "isolate", 30.0) == pytest.approx((100 * 40 / 262, 222.0), abs=0.1)
+    shared.memory = replace(shared.memory, step=Step.ASK)
+    assert at(shared, "isolate", 4.0) == pytest.approx((100 * 4 / 262, 258.0), abs=0.1)
 
 
 def test_a_hold_that_has_not_begun_makes_no_way() -> None:
