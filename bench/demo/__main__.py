@@ -1,74 +1,73 @@
-"""Plays the demo: ``python -m bench.demo [--act 1] [--mode constant_dp] [--seed 1] [--speed 1] [--mqtt host:port] [--keep]``."""
+"""Plays the demo: ``python -m bench.demo [--act 1|2|3|all] [--mode constant_dp] [--seed 1] [--speed n] [--mqtt host:port] [--keep]``."""
 
-import argparse
 import asyncio
 import contextlib
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import aiomqtt
 from rich.console import Console
 
-from bench.demo import leak
+from bench.demo.acts import Act
 from bench.demo.broker import NoBrokerError
 from bench.demo.claims import DURATION_S, STARTUP_S, Claim
 from bench.demo.listener import Listener
-from bench.demo.report import write_reports
+from bench.demo.options import Options, parse
+from bench.demo.outcome import Outcome
+from bench.demo.report import claim_table, table_of, write_reports
 from bench.demo.screen import Screen, rack_table
-from bench.demo.stage import SITE, Options, Stage, StageError, set_stage
-from firmware_sim.plant_config import CduMode
+from bench.demo.site import LOOP, SITE
+from bench.demo.stage import Stage, StageError, set_stage
+from firmware_sim.client import ControlError
 
 BANNER = "SIMULATED - four racks on one CDU, one Valvey each, real Modbus TCP, real MQTT"
-_TOLD = {
+HURRIED_SCAN_S = 0.05
+"""Scan of a Valvey whose time is hurried, in its own seconds: the slowest that is allowed."""
+_TOLD: dict[str, Callable[[dict[str, Any]], str]] = {
     "trip": lambda f: (
         f"TRIP {f['sif']} ({f['title']}): {f['tag']} = {f['value']}, held {f['held_s']:.2f} s, first-out {f['first_out']}"
     ),
     "transition": lambda f: f"{f['from']} → {f['to']} ({f['event']})",
     "loop_event": lambda f: f"loop event: {f['what']}",
     "second_trip_path": lambda f: f"second trip path: {f['what']}",
+    "uncoordinated": lambda _f: "goes on without the coordinator",
+    "lease_granted": lambda f: f"grants {f['rack']} leave to {f['work']} ({f['id']})",
+    "lease_given_back": lambda f: f"has the lease of {f['rack']} back ({f['work']})",
+    "lease_lapsed": lambda f: f"frees the lease of {f['rack']}, which was not renewed ({f['work']})",
+    "flow_short": lambda f: f"flow is short: {f['needed_lpm']} L/min are needed, {f['capacity_lpm']} can be had",
+    "flow_enough": lambda f: f"there is flow for all again ({f['needed_lpm']} L/min are needed)",
 }
 
 
-def _options(arguments: list[str]) -> Options:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.demo", description="Four racks, one leak, live. Everything is SIMULATED."
-    )
-    parser.add_argument("--act", default="1", choices=["1", "all"], help="1: a leak")
-    parser.add_argument(
-        "--mode", default="constant_dp", choices=[mode.name.lower() for mode in CduMode], help="what the CDU holds"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--speed", type=float, default=1.0, help="simulated seconds per second; figures of latency hold at 1 only"
-    )
-    parser.add_argument("--mqtt", default=None, metavar="HOST:PORT", help="use this broker")
-    parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
-    parser.add_argument(
-        "--picture", type=Path, default=None, help="write the picture there as well, e.g. for the README"
-    )
-    parser.add_argument("--out", type=Path, default=Options().out)
-    given = parser.parse_args(arguments)
-    return Options(
-        given.act,
-        given.mode,
-        given.seed,
-        given.speed,
-        given.mqtt,
-        given.keep,
-        picture=given.picture,
-        out=given.out.resolve(),
-    )
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One act that was played, and what the bus said meanwhile."""
+
+    act: Act
+    outcome: Outcome
+    broker: str
+    setup_s: float
+    startup_s: float
+    duration_s: float
+    messages: dict[str, int]
+    faults: list[str]
 
 
 async def _await_service(stage: Stage, bus: Listener) -> None:
     names = [rack.name for rack in stage.racks]
 
-    def all_flowing() -> bool:
-        return all(name in bus.racks and bus.racks[name].state.get("state") == "FLOWING" for name in names)
+    def all_there() -> bool:
+        coordinated = not stage.options.coordinator or (LOOP in bus.loops and bus.loops[LOOP].state != {})
+        return coordinated and all(
+            name in bus.racks and bus.racks[name].state.get("state") == "FLOWING" for name in names
+        )
 
-    if await bus.wait_for(all_flowing, 20.0):
+    if await bus.wait_for(all_there, 20.0):
         return
     ended = stage.children.ended()
     states = {name: bus.racks[name].state.get("state") if name in bus.racks else "silent" for name in names}
@@ -76,20 +75,20 @@ async def _await_service(stage: Stage, bus: Listener) -> None:
     raise StageError(f"not all racks came into service: {states}; ended: {ended or 'none'}\n{log}")
 
 
-async def _play(options: Options, console: Console, born_s: float) -> int:
+async def _play(act: Act, options: Options, console: Console, born_s: float) -> tuple[Stage, Played]:
+    """Set the stage for one act and play it. The stage stands when this returns; on an error it is struck."""
     started_s = time.monotonic()
     stage = await asyncio.to_thread(set_stage, options)
     try:
-        with Screen(console, BANNER) as screen:
+        speed = f", SPEED {options.speed:g}: {options.speed:g} simulated seconds a second" if options.speed != 1 else ""
+        with Screen(console, BANNER + speed, options.speed) as screen:
+            screen.say(f"act {act.number}, {act.title}{speed}")
 
-            def say(text: str, style: str = "bold") -> None:
-                screen.say(time.monotonic() - started_s, text, style)
-
-            def on_event(rack: str, event: dict[str, Any]) -> None:
+            def on_event(node: str, event: dict[str, Any]) -> None:
                 tell = _TOLD.get(event["fact"])
                 if tell is not None:
                     with contextlib.suppress(KeyError, TypeError):
-                        say(f"{rack}  {tell(event['fields'])}", "red" if event["fact"] == "trip" else "")
+                        screen.say(f"{node}  {tell(event['fields'])}", "red" if event["fact"] == "trip" else "")
 
             bus = Listener(stage.broker.host, stage.broker.port, SITE, on_event)
             listening = asyncio.create_task(bus.run())
@@ -97,34 +96,70 @@ async def _play(options: Options, console: Console, born_s: float) -> int:
             try:
                 await _await_service(stage, bus)
                 startup_s = time.monotonic() - started_s
-                say(f"all racks in service after {startup_s:.2f} s; broker: {stage.broker.kind}, CDU: {options.mode}")
-                outcome = await leak.play(stage, bus, say)
+                screen.say(
+                    f"all racks in service after {startup_s:.2f} s; broker: {stage.broker.kind}, CDU: {options.mode}"
+                )
+                outcome = await act.play()(stage, bus, screen)
             finally:
                 for task in (painting, listening):
                     task.cancel()
                 await asyncio.gather(painting, listening, return_exceptions=True)
+        console.print(rack_table(bus, options.speed), *(table_of(one, options.speed) for one in outcome.tables))
+        messages = {"published": bus.published, "observed": bus.observed, "invalid": bus.invalid}
         duration_s = time.monotonic() - started_s
-        claims = [
-            *outcome.claims,
-            Claim("demo.messages_valid", "messages that the contract refuses", float(bus.invalid), "<=", 0.0, "-"),
-        ]
-        if options.speed == 1.0:
-            claims.append(
-                Claim("demo.startup", "first process → every rack in service", startup_s, "<=", STARTUP_S, "s")
-            )
-            claims.append(Claim("demo.duration", "the whole demo", duration_s, "<=", DURATION_S, "s"))
-        times = {
-            "setup_s": round(started_s - born_s, 3),
-            "startup_s": round(startup_s, 3),
-            "duration_s": round(duration_s, 3),
-        }
-        report = write_reports(stage, bus, outcome, claims, times)
-        _tell_end(console, bus, report, options)
+        return stage, Played(
+            act, outcome, stage.broker.kind, started_s - born_s, startup_s, duration_s, messages, bus.faults
+        )
+    except BaseException:
+        stage.children.stop()
+        raise
+
+
+async def _play_all(acts: Sequence[Act], asked: float | None, options: Options, console: Console, born_s: float) -> int:
+    played: list[Played] = []
+    stage: Stage | None = None
+    try:
+        for act in acts:
+            if stage is not None:
+                await asyncio.to_thread(stage.children.stop)
+            stage, one = await _play(act, _for(act, asked, options), console, born_s)
+            played.append(one)
+            born_s = time.monotonic()
+        assert stage is not None  # there is at least one act
+        report = _report(played, options)
+        _tell_end(console, played, report, options)
         if options.keep:
             await _keep(stage, console)
         return 0 if report["ok"] else 1
     finally:
-        stage.children.stop()
+        if stage is not None:
+            stage.children.stop()
+
+
+def _for(act: Act, asked: float | None, options: Options) -> Options:
+    """The options of one act: at the speed that was asked for, or at its own."""
+    speed = act.speed if asked is None else asked
+    fast_s = options.fast_s if speed == 1.0 else HURRIED_SCAN_S
+    return replace(options, speed=speed, fast_s=fast_s, coordinator=act.coordinator)
+
+
+def _report(played: Sequence[Played], options: Options) -> dict[str, Any]:
+    messages = {key: sum(one.messages[key] for one in played) for key in played[0].messages}
+    claims = [
+        Claim("demo.messages_valid", "messages that the contract refuses", float(messages["invalid"]), "<=", 0.0, "-")
+    ]
+    leak = next((one for one in played if one.act.id == "leak" and one.outcome.act["speed"] == 1.0), None)
+    if leak is not None:
+        startup, duration = leak.startup_s, leak.duration_s
+        claims.append(Claim("demo.startup", "first process → every rack in service", startup, "<=", STARTUP_S, "s"))
+        claims.append(Claim("demo.duration", "the whole of act 1", duration, "<=", DURATION_S, "s"))
+    first = played[0]
+    times = {
+        "setup_s": round(first.setup_s, 3),
+        "startup_s": round(first.startup_s, 3),
+        "duration_s": round(sum(one.duration_s for one in played), 3),
+    }
+    return write_reports(options, first.broker, [one.outcome for one in played], claims, messages, times)
 
 
 async def _paint(screen: Screen, bus: Listener) -> None:
@@ -133,11 +168,9 @@ async def _paint(screen: Screen, bus: Listener) -> None:
         await asyncio.sleep(0.15)
 
 
-def _tell_end(console: Console, bus: Listener, report: dict[str, Any], options: Options) -> None:
-    from bench.demo.report import claim_table, neighbour_table
-
-    console.print(rack_table(bus), neighbour_table(report), claim_table(report))
-    for fault in bus.faults[:5]:
+def _tell_end(console: Console, played: Sequence[Played], report: dict[str, Any], options: Options) -> None:
+    console.print(claim_table(report))
+    for fault in [fault for one in played for fault in one.faults][:5]:
         console.print(f"invalid message: {fault}", style="red")
     verdict = "every claim holds" if report["ok"] else "NOT every claim holds"
     console.print(
@@ -173,13 +206,13 @@ async def _keep(stage: Stage, console: Console) -> None:
 
 def main() -> int:
     born_s = time.monotonic()
-    options = _options(sys.argv[1:])
+    options, acts, speed = parse(sys.argv[1:])
     console = Console() if sys.stdout.isatty() else Console(width=118)
     try:
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
-        return asyncio.run(_play(options, console, born_s))
-    except (NoBrokerError, StageError) as error:
+        return asyncio.run(_play_all(acts, speed, options, console, born_s))
+    except (NoBrokerError, StageError, ControlError, aiomqtt.MqttError) as error:
         console.print(str(error), style="red", highlight=False)
         return 1
     except KeyboardInterrupt:

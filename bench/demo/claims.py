@@ -18,6 +18,31 @@ DURATION_S = 90.0
 SPILLED_L = 5.0
 """3 mm at some 200 kPa lose 5.4..6.6 L/min: 5 s of panel delay, 0.5 s of hold, two strokes, then what the pressure left drives out."""
 
+#: A planned service moves no neighbour's flow, as a mean over 10 s, further than this in any CDU mode.
+SERVICE_NEIGHBOUR_PCT = 2.0
+#: Back in service: its flow against that before.
+RESUMED_PCT = 95.0
+#: Isolation, drain, fill and return to service each need the coordinator's grant.
+SERVICE_GRANTS = 4
+#: A drain leaves at most what hoses and plates keep; a fill leaves no air to speak of.
+SERVICE_VOLUME_PCT = 95.0
+FILLED_SHARE = 99.0
+#: PSV-101's setting: no work on a rack may bring it there.
+SERVICE_SHUT_KPA = 600.0
+
+#: A pump trips: every rack has been told what it may take.
+SHARED_WITHIN_S = 10.0
+#: Settled flow above what a rack may take: the flow control's dead bands.
+ABOVE_CEILING_PCT = 3.0
+#: Share of its need by which a rack may stand behind one of lower priority: dead bands again.
+UNFAIR_PCT = 2.0
+#: SIF-4's LL, of what the load needs.
+LL_PCT = 25.0
+#: Power is capped from here; the trip is at 65.
+RETURN_C = 60.0
+#: The pump is back: every rack has what it asks for.
+RECOVERED_PCT = 95.0
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

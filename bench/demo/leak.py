@@ -1,9 +1,7 @@
 """Act 1: all racks at full load; a 3 mm hole opens in the manifold of r02."""
 
-import asyncio
 import statistics
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bench.demo.claims import (
@@ -15,106 +13,110 @@ from bench.demo.claims import (
     Claim,
 )
 from bench.demo.listener import Listener
+from bench.demo.outcome import Outcome, Rows
+from bench.demo.plots import COLOURS, Line, Plot
+from bench.demo.sampling import Sampler, Samples, furthest
+from bench.demo.screen import Screen
 from bench.demo.stage import Stage
 
 RACK = "r02"
 HOLE_MM = 3.0
 HOLD_S = 0.5
 PANEL_DELAY_S = 5.0
-LOAD_S = 10.0
+LOAD_S = 12.0
+BEFORE_S = 3.0
 AFTER_HOLE_S = 60.0
 SETTLED_S = 8.0
-
-Say = Callable[[str], None]
-
-
-@dataclass
-class Trace:
-    """True values over time, sampled from the plant, for the plots: seconds since the hole."""
-
-    t_s: list[float] = field(default_factory=list)
-    flow_lpm: dict[str, list[float]] = field(default_factory=dict)
-    pressure_kpa: dict[str, list[float]] = field(default_factory=dict)
-    spilled_l: list[float] = field(default_factory=list)
-
-    def add(self, t_s: float, snapshot: dict[str, Any]) -> None:
-        self.t_s.append(round(t_s, 3))
-        for name, rack in snapshot["racks"].items():
-            self.flow_lpm.setdefault(name, []).append(rack["true"]["flow_supply_lpm"])
-            self.pressure_kpa.setdefault(name, []).append(rack["true"]["p_supply_kpa"])
-        self.spilled_l.append(snapshot["racks"][RACK]["true"]["spilled_l"])
+EVERY_S = 0.2
 
 
-@dataclass
-class Outcome:
-    """The act as it went: its part of report.json, its claims, its trace."""
-
-    act: dict[str, Any]
-    claims: list[Claim]
-    trace: Trace
-    timeline: list[tuple[float, str]]
-
-
-async def play(stage: Stage, bus: Listener, say: Say) -> Outcome:
+async def play(stage: Stage, bus: Listener, screen: Screen) -> Outcome:
     """Play the act. Simulated seconds are divided by the stage's speed."""
-    speed = stage.options.speed
+    speed, say = stage.options.speed, screen.say
     say("loading the racks to " + ", ".join(f"{rack.name} {rack.rated_kw:.0f} kW" for rack in stage.racks))
     for rack in stage.racks:
         stage.ask("load", rack=rack.name, kw=rack.rated_kw)
-    await asyncio.sleep(LOAD_S / speed)
-
-    before = await _mean_flows(stage, 20, 0.1 / speed)
-    trips = {name: len(news.facts("trip")) for name, news in bus.racks.items()}
-    alarms = {name: len(news.raised) for name, news in bus.racks.items()}
-    since = stage.ask("stamps", limit=1)["last_seq"]
-    start = stage.ask("snapshot")
-    spilled_before_l = start["racks"][RACK]["true"]["spilled_l"]
-    say(f"a {HOLE_MM:g} mm hole opens in the manifold of {RACK}")
-    stage.ask("fault_add", kind="leak", rack=RACK, place="manifold", value=HOLE_MM)
-
-    trace = Trace()
-    while True:
-        snapshot = stage.ask("snapshot")
-        t_s = snapshot["t_s"] - start["t_s"]
-        trace.add(t_s, snapshot)
-        if t_s >= AFTER_HOLE_S:
-            break
-        await asyncio.sleep(0.2 / speed)
-    predicted = stage.ask("steady", shut=[RACK])["flows_lpm"]
+    async with Sampler(stage, bus, EVERY_S) as sampler:
+        await sampler.until(sampler.now_s + LOAD_S)
+        trips = {name: len(news.facts("trip")) for name, news in bus.racks.items()}
+        alarms = {name: len(news.raised) for name, news in bus.racks.items()}
+        since = stage.ask("stamps", limit=1)["last_seq"]
+        if_nobody_acts = stage.ask("steady", shut=[RACK])["flows_lpm"]
+        hole_s = sampler.now_s
+        say(f"a {HOLE_MM:g} mm hole opens in the manifold of {RACK}")
+        stage.ask("fault_add", kind="leak", rack=RACK, place="manifold", value=HOLE_MM)
+        steady: dict[str, list[float]] = {rack.name: [] for rack in stage.racks}
+        await sampler.until(hole_s + AFTER_HOLE_S - SETTLED_S)
+        while sampler.now_s < hole_s + AFTER_HOLE_S:
+            for name, flow in stage.ask("steady", shut=[RACK])["flows_lpm"].items():
+                steady[name].append(flow)
+            await sampler.until(min(sampler.now_s + 1.0, hole_s + AFTER_HOLE_S))
+        samples = sampler.samples
     stamps = stage.ask("stamps", since=since, rack=RACK)["stamps"]
     times = _times(stamps)
-    spilled_l = trace.spilled_l[-1] - spilled_before_l
-
+    spilled = samples.racks[RACK]["spilled_l"]
     neighbours = []
     for rack in stage.racks:
         if rack.name == RACK:
             continue
-        flows, base = trace.flow_lpm[rack.name], before[rack.name]
-        deviations: list[float] = [100.0 * (flow / base - 1.0) for flow in flows]
-        settled = statistics.fmean(
-            d for d, t in zip(deviations, trace.t_s, strict=True) if t >= AFTER_HOLE_S - SETTLED_S
-        )
+        one = _Neighbour(samples, rack.name, hole_s)
         news = bus.racks[rack.name]
         neighbours.append({
             "rack": rack.name,
             "power_kw": rack.rated_kw,
-            "flow_before_lpm": round(base, 2),
-            "worst_deviation_pct": round(_worst(deviations), 3),
-            "settled_deviation_pct": round(settled, 3),
-            "predicted_pct": round(100.0 * (predicted[rack.name] / base - 1.0), 3),
+            "flow_before_lpm": round(one.before_lpm, 2),
+            "worst_deviation_pct": round(one.worst_pct, 3),
+            "settled_deviation_pct": round(one.settled_pct, 3),
+            "predicted_pct": round(one.against_wish_pct(statistics.fmean(steady[rack.name])), 3),
+            "flow_change_pct": round(one.change_pct, 3),
+            "if_nobody_acts_pct": round(100.0 * (if_nobody_acts[rack.name] / one.before_lpm - 1.0), 3),
             "trips": len(news.facts("trip")) - trips[rack.name],
             "alarms": len(news.raised) - alarms[rack.name],
         })
     latches = bus.racks[RACK].state.get("latches", [])
     act = {
         "id": "leak", "speed": speed, "ok": False, "rack": RACK, "hole_mm": HOLE_MM,
-        "first_out": latches[0]["sif"] if latches else None, "scan_s": 0.02, "hold_s": HOLD_S, "panel_delay_s": PANEL_DELAY_S,
-        "demand_to_write_ms": _round(times.write_ms), "demand_to_proven_shut_s": _round(times.shut_s), "spilled_l": round(spilled_l, 2),
-        "neighbours": neighbours,
+        "first_out": latches[0]["sif"] if latches else None, "scan_s": stage.options.fast_s, "hold_s": HOLD_S, "panel_delay_s": PANEL_DELAY_S,
+        "demand_to_write_ms": _round(times.write_ms), "demand_to_proven_shut_s": _round(times.shut_s),
+        "spilled_l": round(spilled[-1] - spilled[samples.after(hole_s)], 2), "neighbours": neighbours,
     }  # fmt: skip
     claims = _claims(stage, act)
     act["ok"] = all(claim.ok for claim in claims)
-    return Outcome(act, claims, trace, times.timeline)
+    t_s = [at_s - hole_s for at_s in samples.t_s]
+    return Outcome(
+        act=act,
+        claims=claims,
+        title=f"A {HOLE_MM:g} mm leak in {RACK}",
+        story=f"First-out: {act['first_out']}. {act['spilled_l']} L were lost within 60 s of the hole. "
+        f"The leak panel needs {PANEL_DELAY_S:g} s to report; the trip holds {HOLD_S:g} s. A rack's flow control moves its own "
+        "set-point slowly, leak or no leak: the neighbours' flow is compared with what they ask for.",
+        plots=_plots(samples, t_s),
+        x_label="s after the hole",
+        clock="s after the leak bit",
+        timeline=times.timeline,
+        tables=[_neighbour_rows(neighbours)],
+    )
+
+
+class _Neighbour:
+    """What one neighbour's flow did, against what the rack asked for at each moment, and before the hole."""
+
+    def __init__(self, samples: Samples, name: str, hole_s: float) -> None:
+        flow, wish = samples.flow(name), samples.wish(name)
+        before = slice(samples.after(hole_s - BEFORE_S), samples.after(hole_s))
+        settled = slice(samples.after(hole_s + AFTER_HOLE_S - SETTLED_S), len(flow))
+        self.before_lpm = statistics.fmean(flow[before])
+        self._wish = statistics.fmean(wish[before])
+        self._asked = [asked for asked in samples.asked[name][settled] if asked]
+        changes = [100.0 * (one / self._wish - 1.0) for one in wish[before.stop :]]
+        self.worst_pct = furthest(changes)
+        self.settled_pct = 100.0 * (statistics.fmean(wish[settled]) / self._wish - 1.0)
+        self.change_pct = 100.0 * (statistics.fmean(flow[settled]) / self.before_lpm - 1.0)
+
+    def against_wish_pct(self, flow_lpm: float) -> float:
+        """A flow in the settled time, compared as the measured one is."""
+        asked = statistics.fmean(self._asked) if self._asked else flow_lpm / self._wish
+        return 100.0 * (flow_lpm / asked / self._wish - 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +153,6 @@ def _times(stamps: list[dict[str, Any]]) -> Times:
     shut_s = None if None in both else max(s for s in both if s is not None) - demand_s
     timeline = sorted((at_s - demand_s, text) for text, at_s in first.items())
     return Times(None if write_s is None else (write_s - demand_s - HOLD_S) * 1000.0, shut_s, timeline)
-
-
-async def _mean_flows(stage: Stage, samples: int, every_s: float) -> dict[str, float]:
-    flows: dict[str, list[float]] = {rack.name: [] for rack in stage.racks}
-    for _ in range(samples):
-        for name, rack in stage.ask("snapshot")["racks"].items():
-            flows[name].append(rack["true"]["flow_supply_lpm"])
-        await asyncio.sleep(every_s)
-    return {name: statistics.fmean(values) for name, values in flows.items()}
 
 
 def _claims(stage: Stage, act: dict[str, Any]) -> list[Claim]:
@@ -212,7 +205,7 @@ def _claims(stage: Stage, act: dict[str, Any]) -> list[Claim]:
         claims.append(
             Claim(
                 "neighbours.deviation",
-                "settled flow of every neighbour against before",
+                "settled flow of every neighbour against what it asks for",
                 worst,
                 "<=",
                 NEIGHBOUR_PCT,
@@ -222,9 +215,34 @@ def _claims(stage: Stage, act: dict[str, Any]) -> list[Claim]:
     return claims
 
 
-def _worst(deviations: list[float]) -> float:
-    high, low = max(deviations), min(deviations)
-    return high if high >= -low else low
+def _plots(samples: Samples, t_s: list[float]) -> list[Plot]:
+    colours = dict(zip(sorted(samples.racks), COLOURS, strict=False))
+    flows = [
+        Line(f"{name} (leaks)" if name == RACK else name, samples.flow(name), colour)
+        for name, colour in colours.items()
+    ]
+    change = [
+        Line(name, [100.0 * (one - 1.0) for one in samples.wish(name)], colour)
+        for name, colour in colours.items()
+        if name != RACK
+    ]
+    title = f"SIMULATED: a 3 mm hole in the manifold of {RACK}; its supply flow stops, its neighbours' goes on"
+    spilled = [Line("spilled", samples.racks[RACK]["spilled_l"], colours[RACK])]
+    return [
+        Plot(title, "L/min", t_s, flows),
+        Plot("the same neighbours, flow against what they ask for", "%", t_s, change),
+        Plot(f"coolant lost by {RACK}", "L", t_s, spilled),
+    ]
+
+
+def _neighbour_rows(neighbours: list[dict[str, Any]]) -> Rows:
+    head = ("neighbour", "kW", "flow before L/min", "worst %", "settled %", "predicted %", "trips", "alarms")
+    rows = [
+        (one["rack"], f"{one['power_kw']:.0f}", f"{one['flow_before_lpm']:.1f}", f"{one['worst_deviation_pct']:+.2f}",
+         f"{one['settled_deviation_pct']:+.2f}", f"{one['predicted_pct']:+.2f}", str(one["trips"]), str(one["alarms"]))
+        for one in neighbours
+    ]  # fmt: skip
+    return Rows(f"while {RACK} was isolated", head, rows)
 
 
 def _round(value: float | None) -> float | None:

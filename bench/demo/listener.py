@@ -1,4 +1,4 @@
-"""A bystander on the bus: remembers what each rack says, and checks every message against the contract."""
+"""On the bus: remembers what racks and loops say, checks every message against the contract, and asks when told to."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,12 @@ import aiomqtt
 
 from fieldkit.envelope import PAYLOADS, parse
 from fieldkit.errors import Refusal
-from fieldkit.topics import Kind, parse_topic
+from fieldkit.topics import Daemon, Kind, parse_topic
 
 
 @dataclass
-class RackNews:
-    """What one rack has said so far."""
+class News:
+    """What one daemon, a rack's or a loop's, has said so far."""
 
     state: dict[str, Any] = field(default_factory=dict)
     points: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -36,13 +36,17 @@ class Listener:
 
     def __init__(self, host: str, port: int, site: str, on_event: Callable[[str, dict[str, Any]], None]) -> None:
         self._host, self._port, self._site, self._on_event = host, port, site, on_event
-        self.racks: dict[str, RackNews] = {}
+        self.racks: dict[str, News] = {}
+        self.loops: dict[str, News] = {}
+        self.responses: dict[str, list[dict[str, Any]]] = {}
+        """By the request's id, in the order they came."""
         self.observed = 0
         self.invalid = 0
         self.faults: list[str] = []
         self._first: dict[tuple[str, str, str], int] = {}
         self._last: dict[tuple[str, str, str], int] = {}
         self.changed = asyncio.Event()
+        self._client: aiomqtt.Client | None = None
 
     @property
     def published(self) -> int:
@@ -58,6 +62,7 @@ class Listener:
             self._host, self._port, protocol=aiomqtt.ProtocolVersion.V5, max_queued_incoming_messages=100_000
         )
         async with client:
+            self._client = client
             await client.subscribe(f"racky/v1/{self._site}/#", qos=1)
             self.changed.set()
             async for message in client.messages:
@@ -66,9 +71,10 @@ class Listener:
     def _take(self, name: str, payload: bytes) -> None:
         topic = parse_topic(name)
         self.observed += 1
-        if topic is None or topic.kind is Kind.REQUEST:
-            return
-        news = self.racks.setdefault(topic.node, RackNews())
+        if topic is None or topic.kind in {Kind.REQUEST, Kind.LEASE}:
+            return  # what others ask is theirs to get right; the daemons' own messages are what is judged here
+        nodes = self.loops if topic.daemon is Daemon.LOOP else self.racks
+        news = nodes.setdefault(topic.node, News())
         if topic.kind is Kind.ALARM and not payload:
             news.alarms.pop(topic.rest[0], None)
             return
@@ -80,7 +86,7 @@ class Listener:
         self._note(topic.node, news, topic.kind, json.loads(payload))
         self.changed.set()
 
-    def _note(self, rack: str, news: RackNews, kind: Kind, document: dict[str, Any]) -> None:
+    def _note(self, rack: str, news: News, kind: Kind, document: dict[str, Any]) -> None:
         if kind in {Kind.TELEMETRY, Kind.EVENT}:
             key = (rack, str(kind), document["boot_id"])
             self._first.setdefault(key, document["seq"])
@@ -95,11 +101,19 @@ class Listener:
         elif kind is Kind.EVENT:
             news.events.append(document)
             self._on_event(rack, document)
+        elif kind is Kind.RESPONSE:
+            self.responses.setdefault(str(document["id"]), []).append(document)
         elif kind is Kind.ALARM:
             was = news.alarms.get(document["id"], {}).get("active", False)
             news.alarms[document["id"]] = document
             if document["active"] and not was:
                 news.raised.append(document["id"])
+
+    async def publish(self, topic: str, payload: bytes) -> None:
+        """Send one message, as any client may. Raises aiomqtt.MqttError while there is no connection."""
+        if self._client is None:
+            raise aiomqtt.MqttError("not connected")
+        await self._client.publish(topic, payload, qos=1)
 
     async def wait_for(self, holds: Callable[[], bool], within_s: float) -> bool:
         """Wait until ``holds``, looked at with each message; return whether it came true in time."""

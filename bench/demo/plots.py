@@ -18,17 +18,35 @@ class Line:
     colour: str = COLOURS[0]
 
 
-def plot(
-    title: str,
-    unit: str,
-    t_s: Sequence[float],
-    lines: Sequence[Line],
-    *,
-    width: int = 860,
-    height: int = 250,
-    y: int = 0,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves over the same times, seconds."""
+
+    title: str
+    unit: str
+    t_s: Sequence[float]
+    lines: Sequence[Line]
+
+
+def sheet(plots: Sequence[Plot], x_label: str, *, width: int = 860, height: int = 250) -> str:
+    """Return an SVG document of plots, one below the other."""
+    style = "font-family: sans-serif; font-size: 12px; fill: #222"
+    whole = height * len(plots)
+    drawn = "".join(_draw(one, x_label, width, height, n * height) for n, one in enumerate(plots))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {whole}" width="{width}" height="{whole}" style="{style}">'
+        f'<rect width="{width}" height="{whole}" fill="white"/>{drawn}</svg>'
+    )
+
+
+def thinned(values: Sequence[float], most: int = 700) -> list[float]:
+    """Every n-th value, so that no more than ``most`` are left: a curve needs no more points than a screen has."""
+    return list(values[:: max(1, -(-len(values) // most))])
+
+
+def _draw(plot: Plot, x_label: str, width: int, height: int, y: int) -> str:
     """Return a ``<g>`` of one plot, shifted down by ``y``; x axis in seconds."""
+    title, unit, t_s, lines = plot.title, plot.unit, plot.t_s, plot.lines
     low = min(min(line.values) for line in lines)
     high = max(max(line.values) for line in lines)
     pad = 0.06 * (high - low) or 0.5
@@ -49,7 +67,7 @@ def plot(
         parts.append(f'<text x="{_LEFT - 6}" y="{py(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for tick in _ticks(t_s[0], t_s[-1]):
         parts.append(f'<text x="{px(tick):.1f}" y="{height - 16}" text-anchor="middle">{tick:g}</text>')
-    parts.append(f'<text x="{width - _RIGHT}" y="{height - 3}" text-anchor="end">s after the hole</text>')
+    parts.append(f'<text x="{width - _RIGHT}" y="{height - 3}" text-anchor="end">{escape(x_label)}</text>')
     parts.append(f'<text x="4" y="18">{escape(unit)}</text>')
     ends = _spread([py(line.values[-1]) for line in lines])
     for n, line in enumerate(lines):
@@ -58,16 +76,6 @@ def plot(
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{points}"/>')
         parts.append(f'<text x="{width - _RIGHT + 6}" y="{ends[n] + 4:.1f}" fill="{colour}">{escape(line.name)}</text>')
     return "".join(parts) + "</g>"
-
-
-def sheet(plots: Sequence[str], *, width: int = 860, height: int = 250) -> str:
-    """Return an SVG document of plots that were made with ``y = n * height``."""
-    style = "font-family: sans-serif; font-size: 12px; fill: #222"
-    whole = height * len(plots)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {whole}" width="{width}" height="{whole}" style="{style}">'
-        f'<rect width="{width}" height="{whole}" fill="white"/>{"".join(plots)}</svg>'
-    )
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -1,4 +1,4 @@
-"""Sets the stage: plant, broker and a Valvey a rack, each in its own process, configured as a site would."""
+"""Sets the stage: plant, broker, a Valvey a rack and perhaps the coordinator, each in its own process, configured as a site would."""
 
 import json
 import shutil
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bench.demo.broker import Broker, start_broker
+from bench.demo.options import ROOT, Options
 from bench.demo.processes import Children
+from bench.demo.site import DEVICES, LOOP, SITE, write_loop_file, write_rack_file
 from fieldkit.errors import ConfigError
 from firmware_sim.client import ask
 from firmware_sim.demo_plant import demo_config
@@ -19,29 +19,13 @@ from firmware_sim.plant_config import RackConfig
 from valvey.commissioning import RefusedError, record
 from valvey.config import load
 
-SITE = "demo"
-ROOT = Path(__file__).resolve().parents[2]
-#: Buses of the rack file, named as the simulator's devices.
-DEVICES = ("valve_controller", "transmitters", "leak_panel", "busbar_meter", "feeder_meter")
+__all__ = ["DEVICES", "LOOP", "ROOT", "SITE", "Options", "Stage", "StageError", "set_stage", "write_rack_file"]
+#: Load of the racks while they come into service, of their rating.
+FIRST_LOAD = 0.75
 
 
 class StageError(RuntimeError):
     """The stage could not be set; the message says what happened, with the last lines of the log concerned."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user chose. ``speed`` is simulated seconds per second."""
-
-    act: str = "1"
-    mode: str = "constant_dp"
-    seed: int = 1
-    speed: float = 1.0
-    mqtt: str | None = None
-    keep: bool = False
-    racks: int = 4
-    picture: Path | None = None
-    out: Path = ROOT / "build" / "demo"
 
 
 @dataclass(slots=True)
@@ -59,12 +43,17 @@ class Stage:
         """One command to the simulator's control port."""
         return ask(self.control, do, **arguments)
 
+    def rack(self, name: str) -> RackConfig:
+        return next(rack for rack in self.racks if rack.name == name)
+
     def run_file(self) -> dict[str, Any]:
         out = self.options.out
+        loops = [LOOP] if self.options.coordinator else []
         return {
             "broker_url": self.broker.url,
             "sim_control_url": f"tcp://{self.control}",
             "site": SITE,
+            "speed": self.options.speed,
             "racks": {
                 rack.name: {
                     "pid": self.children.pid(f"valvey-{rack.name}"),
@@ -73,6 +62,10 @@ class Stage:
                     "modbus": dict(self.ports["racks"][rack.name]),
                 }
                 for rack in self.racks
+            },
+            "loops": {
+                name: {"pid": self.children.pid(f"valvey-{name}"), "config": str(out / "config" / f"{name}.yaml")}
+                for name in loops
             },
         }
 
@@ -93,20 +86,9 @@ def set_stage(options: Options) -> Stage:
 def _set(options: Options, children: Children) -> Stage:
     out, racks = options.out, demo_config(options.racks).racks
     ports_file = out / "ports.json"
-    command = ["run", "--racks", str(options.racks), "--mode", options.mode, "--seed", str(options.seed)]
-    children.start(
-        "firmware-sim",
-        [
-            sys.executable,
-            "-m",
-            "firmware_sim",
-            *command,
-            "--speed",
-            str(options.speed),
-            "--ports-file",
-            str(ports_file),
-        ],
-    )
+    plant = ["run", "--racks", str(options.racks), "--mode", options.mode, "--seed", str(options.seed)]
+    plant += ["--speed", str(options.speed), "--ports-file", str(ports_file)]
+    children.start("firmware-sim", [sys.executable, "-m", "firmware_sim", *plant])
     broker = start_broker(children, out, options.mqtt)
     places = {device: f"127.0.0.1:{place}" for place, device in enumerate(DEVICES, 2)}
     nowhere = {"cdu": "127.0.0.1:1", "racks": {rack.name: places for rack in racks}}
@@ -117,8 +99,11 @@ def _set(options: Options, children: Children) -> Stage:
     for rack in racks:
         path = write_rack_file(options, broker, ports, rack)
         children.start(f"valvey-{rack.name}", [sys.executable, "-m", "valvey", "run", str(path)])
+    if options.coordinator:
+        path = write_loop_file(options, broker, ports, racks)
+        children.start(f"valvey-{LOOP}", [sys.executable, "-m", "valvey", "loop", "run", str(path)])
     for rack in racks:
-        stage.ask("load", rack=rack.name, kw=0.75 * rack.rated_kw)
+        stage.ask("load", rack=rack.name, kw=FIRST_LOAD * rack.rated_kw)
     (out / "run.json").write_text(json.dumps(stage.run_file(), indent=1))
     return stage
 
@@ -132,32 +117,6 @@ def _await_ports(children: Children, path: Path, within_s: float = 15.0) -> dict
             break
         time.sleep(0.02)
     raise StageError(f"the simulator did not start:\n{children.tail('firmware-sim')}")
-
-
-def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rack: RackConfig) -> Path:
-    """Write the rack's configuration: the shipped example with this rack's name, ratings and addresses."""
-    example = ROOT / "configs" / "rack.yaml"
-    config = yaml.safe_load(example.read_text(encoding="utf-8"))
-    state = options.out / "state" / rack.name
-    config |= {"site": SITE, "rack": rack.name, "simulated": True, "armed": True}
-    for bus in DEVICES:
-        config["buses"][bus]["tcp"] = ports["racks"][rack.name][bus]
-    config["buses"]["cdu"]["tcp"] = ports["cdu"]
-    config["limits"] |= {
-        "rating_kw": rack.rated_kw,
-        "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
-        "kv_rack_m3_h": round(rack.kv_rack, 2),
-    }
-    config["mqtt"] = {"host": broker.host, "port": broker.port}
-    config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
-    config["profiles_dir"] = str(ROOT / "configs" / "profiles")
-    config["policy"] = str((example.parent / config["policy"]).resolve())
-    if options.speed != 1.0:
-        config["speed"] = options.speed
-    path = options.out / "config" / f"{rack.name}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    return path
 
 
 def _commission(path: Path) -> None:

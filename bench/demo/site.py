@@ -1,0 +1,80 @@
+"""The files of the demo's site: one configuration a rack, and one of the loop's coordinator."""
+
+import copy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.demo.broker import Broker
+from bench.demo.options import ROOT, Options
+from firmware_sim.plant_config import RackConfig
+
+SITE, LOOP = "demo", "cdu1"
+#: Buses of the rack file, named as the simulator's devices.
+DEVICES = ("valve_controller", "transmitters", "leak_panel", "busbar_meter", "feeder_meter")
+CONFIGS = ROOT / "configs"
+# The parts of PyYAML that are written in C, where its wheel has them: ten times as fast, and the demo waits for it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+@cache
+def _example(name: str) -> dict[str, Any]:
+    return dict(yaml.load((CONFIGS / name).read_text(encoding="utf-8"), Loader=_LOADER))
+
+
+def priorities() -> dict[str, int]:
+    """Priority of each rack when flow is short, as the coordinator's example has it; 1 is served first."""
+    return {name: int(rack["priority"]) for name, rack in _example("loop.yaml")["racks"].items()}
+
+
+def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rack: RackConfig) -> Path:
+    """Write the rack's configuration: the shipped example with this rack's name, ratings and addresses."""
+    config = copy.deepcopy(_example("rack.yaml"))
+    state = options.out / "state" / rack.name
+    config |= {"site": SITE, "rack": rack.name, "simulated": True, "armed": True}
+    config["scan"]["fast_s"] = options.fast_s
+    for bus in DEVICES:
+        config["buses"][bus]["tcp"] = ports["racks"][rack.name][bus]
+    config["buses"]["cdu"]["tcp"] = ports["cdu"]
+    config["limits"] |= {
+        "rating_kw": rack.rated_kw,
+        "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
+        "kv_rack_m3_h": round(rack.kv_rack, 2),
+    }
+    config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
+    config["policy"] = str((CONFIGS / config["policy"]).resolve())
+    if options.coordinator:
+        config["loop"] = LOOP
+    return _write(options, broker, rack.name, config)
+
+
+def write_loop_file(options: Options, broker: Broker, ports: dict[str, Any], racks: tuple[RackConfig, ...]) -> Path:
+    """Write the coordinator's configuration: the shipped example, armed, with this plant's racks and addresses."""
+    config = copy.deepcopy(_example("loop.yaml"))
+    state = options.out / "state" / LOOP
+    config |= {"site": SITE, "loop": LOOP, "simulated": True, "armed": True}
+    config["cdu"]["tcp"] = ports["cdu"]
+    for rack in racks:
+        config["racks"][rack.name] |= {
+            "rating_kw": rack.rated_kw,
+            "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
+            "fcv_kvs_m3_h": rack.fcv_kvs,
+            "volume_l": rack.volume_l,
+        }
+    config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
+    return _write(options, broker, LOOP, config)
+
+
+def _write(options: Options, broker: Broker, name: str, config: dict[str, Any]) -> Path:
+    config["mqtt"] = {"host": broker.host, "port": broker.port}
+    config["profiles_dir"] = str(CONFIGS / "profiles")
+    if options.speed != 1.0:
+        config["speed"] = options.speed
+    path = options.out / "config" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.dump(config, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+    path.write_text(f"# SIMULATED; written by the demo\n{text}", encoding="utf-8")
+    return path
