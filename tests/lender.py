@@ -7,7 +7,7 @@ from fieldkit.errors import Refusal
 from tests.valvey.core.loop.paper import limits
 from valvey.core.leasing import Act, Answer, Ask
 from valvey.core.loop import leases
-from valvey.core.loop.leases import Asked
+from valvey.core.loop.leases import Asked, Judges
 from valvey.core.loop.memory import Held, LoopMemory
 
 RACK, LOOP = "r3", "cdu1"
@@ -42,7 +42,10 @@ class Lender:
         self.memory, replies, _ = leases.hear(
             self.memory,
             [Asked(RACK, one.ask_id, one.act, one.work, one.grant_id, one.epoch) for one in asked],
-            lambda _memory, _rack, _work: None if self.refuses is None else Refusal("no", *self.refuses),
+            Judges(
+                begin=lambda _memory, _rack, _work: None if self.refuses is None else Refusal("no", *self.refuses),
+                go_on=lambda _memory, _rack, _work: None,
+            ),
             LOOP,
             limits(),
             now_s,
