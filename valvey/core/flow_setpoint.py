@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from valvey.core.flow_burst import Burst, remember
 from valvey.core.flow_model import slewing, toward
-from valvey.core.flow_state import Burst, Control, Demand, Mode, Seen, Tuning
+from valvey.core.flow_state import Control, Demand, Mode, Seen, Tuning
 from valvey.core.limits import LPM_PER_KW
 
 #: Rise, K, that LPM_PER_KW stands for.
@@ -12,9 +13,6 @@ REFERENCE_K = 10.0
 RATE_S = 5.0
 #: Without a power reading a rise above its set-point is answered this much faster than one below it.
 HASTE = 3.0
-#: A load that rests for no longer than this keeps its flow: the square wave of a training job must not turn the valve
-#: round twice a period. What is wanted begins to fall once the load has been low for this, at most for twice this.
-BURST_S = 30.0
 
 
 def bounds(mode: Mode, tuning: Tuning) -> tuple[float, float]:
@@ -53,7 +51,8 @@ def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Demand
     """Return the flow that is wanted now."""
     old = state.demand
     rests = not slewing(state.command_pct, seen, tuning)
-    burst = _burst(old.burst, seen, tuning, dt_s)
+    needed = None if seen.load_kw is None else seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
+    burst = Burst() if needed is None else remember(old.burst, needed, dt_s)
     need, load_kw, still = _need(state, seen, burst, tuning, dt_s, rests)
     blind, lost = seen.load_kw is None, seen.load_kw is None and seen.rise_k is None
     trim = _trim(state, need, seen, tuning, dt_s) if rests and still else old.trim
@@ -90,15 +89,6 @@ def _target(state: Control, need_lpm: float, trim: float, tuning: Tuning) -> flo
     return _bounded(wanted, tuning)
 
 
-def _burst(old: Burst, seen: Seen, tuning: Tuning, dt_s: float) -> Burst:
-    """Return what the power needed most of late; without a power reading nothing is remembered."""
-    if seen.load_kw is None:
-        return Burst()
-    needed = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
-    most, age_s = max(old.most_lpm, needed), old.age_s + dt_s
-    return Burst(needed, most, 0.0) if age_s >= BURST_S else Burst(most, old.before_lpm, age_s)
-
-
 def _need(
     state: Control, seen: Seen, burst: Burst, tuning: Tuning, dt_s: float, rests: bool
 ) -> tuple[float, float | None, bool]:
@@ -111,7 +101,7 @@ def _need(
     if seen.load_kw is not None:
         target = seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
         # up the quick filter is ahead, down the slow one, which does not fall below what was needed a moment ago
-        lowest = min(need, max(burst.most_lpm, burst.before_lpm))
+        lowest = min(need, burst.highest_lpm)
         need = max(toward(need, target, tuning.rise_s, dt_s), toward(need, lowest, tuning.fall_s, dt_s))
         slow_kw = seen.load_kw if slow_kw is None else toward(slow_kw, seen.load_kw, RATE_S, dt_s)
         return need, slow_kw, abs(seen.load_kw - slow_kw) <= tuning.still_per_s * RATE_S * slow_kw

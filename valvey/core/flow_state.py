@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 
+from valvey.core.flow_burst import Burst
 from valvey.core.limits import Limits
 
 
@@ -208,15 +209,6 @@ class Header:
     slow_kpa: float | None = None
     dead: tuple[float, float] | None = None
     lag: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Burst:
-    """The most that the power needed in the present stretch of time and in the one before; ``age_s`` of the present one."""
-
-    most_lpm: float = 0.0
-    before_lpm: float = 0.0
-    age_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
