@@ -13,8 +13,8 @@ from valvey.core import gate
 from valvey.core.adoption import begin
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
-from valvey.core.leasing import Answer, Ask
 from valvey.core.flow_state import Control, Demand, Learned, Mode, Steering
+from valvey.core.leasing import Answer, Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY

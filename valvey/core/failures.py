@@ -25,8 +25,8 @@ FAILURES: dict[str, str] = {
     "no_pressure":      "there is no pressure to test with: the rack is not full",
     "decay":            "the rack does not hold its pressure",
     "rising":           "the pressure in the shut rack rises: XV-101 lets liquid pass",
-    "unsteady":         "pressure and temperature did not become steady in time",
     "power_unproven":   "the power was not proven off in time (XI-101, ET-101, EV-101): the rack stays dark, and coolant flows on",
+    "unsteady":         "pressure and temperature did not become steady in time",
     "stuck_101":        "XV-101 did not make its full stroke in time",
     "stuck_102":        "XV-102 did not make its full stroke in time",
 }
