@@ -81,7 +81,7 @@ class TestFeedForward:
 
     def test_without_a_power_reading_no_burst_is_remembered(self) -> None:
         state = later(following(120.0), STEADY, 10)
-        assert set_point(state, replace(STEADY, load_kw=None), TUNING, 0.2).burst == Burst()
+        assert set_point(state, replace(STEADY, load_kw=None), TUNING, 0.2).burst == Burst(0.0, 0.0, 0.0)
 
     def test_the_power_of_some_seconds_ago_is_kept(self) -> None:
         demand = set_point(following(80.0), replace(STEADY, load_kw=120.0), TUNING, 0.2)
