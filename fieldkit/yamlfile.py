@@ -56,11 +56,15 @@ def dotted(path: KeyPath) -> str:
 
 def load(path: Path) -> Document:
     """Read one file. Raises ConfigError naming each fault with its line."""
+    return parse(read(path), str(path))
+
+
+def read(path: Path) -> bytes:
+    """Return what stands in a file. Raises ConfigError when it cannot be read."""
     try:
-        raw = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ConfigError([Fault(str(path), None, "", f"cannot be read: {error.strerror}")]) from error
-    return parse(raw, str(path))
 
 
 def parse(raw: bytes, file: str) -> Document:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fieldkit import yamlfile
+from fieldkit import profile_file, yamlfile
 from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.profile import Profile
 from valvey.config_check import check
@@ -82,7 +82,7 @@ def _profiles(draft: Draft[RackFile], base: Path) -> tuple[dict[str, Profile], l
             continue
         if one.profile not in read_once:
             try:
-                read_once[one.profile] = yamlfile.check(yamlfile.load(folder / f"{one.profile}.yaml"), Profile)
+                read_once[one.profile] = profile_file.load(folder / f"{one.profile}.yaml")
             except ConfigError as error:
                 read_once[one.profile] = None
                 faults += error.faults

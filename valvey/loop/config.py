@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fieldkit import yamlfile
+from fieldkit import profile_file, yamlfile
 from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.point import Point
 from fieldkit.profile import Profile
@@ -105,7 +105,7 @@ def _profile(draft: Draft[LoopFile], base: Path) -> tuple[Profile | None, list[F
         draft.add(("cdu", "profile"), f"no profile {name!r} in {folder}", allowed, nearest(name, known))
         return None, []
     try:
-        return yamlfile.check(yamlfile.load(folder / f"{name}.yaml"), Profile), []
+        return profile_file.load(folder / f"{name}.yaml"), []
     except ConfigError as error:
         return None, list(error.faults)
 
