@@ -1,10 +1,13 @@
-"""``valvey draw``: docs/generated and the tables inside SAFETY.md, from the code's tables. The same code, the same bytes."""
+"""``valvey draw``: docs/generated, docs/devices and the tables inside SAFETY.md, from the code's tables and the profiles.
+
+The same code and profiles, the same bytes.
+"""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from valvey import draw_config, draw_loop, draw_pid
+from valvey import draw_config, draw_devices, draw_loop, draw_pid
 from valvey import draw_tables as tables
 
 FOLDER = Path("docs") / "generated"
@@ -58,7 +61,7 @@ def with_tables(page: str) -> str:
 
 
 def _wanted(root: Path) -> dict[Path, str]:
-    pages = generated()
+    pages = generated() | {path: f"{OURS}\n{text}" for path, text in draw_devices.pages(root).items()}
     if (root / SAFETY).is_file():
         pages[SAFETY] = with_tables((root / SAFETY).read_text(encoding="utf-8"))
     return pages
@@ -67,7 +70,9 @@ def _wanted(root: Path) -> dict[Path, str]:
 def stale(root: Path) -> list[Path]:
     """Return the pages under ``root`` that are missing, differ from the code, or that no table makes any more, sorted."""
     wanted = _wanted(root)
-    found = {path.relative_to(root) for path in (root / FOLDER).glob("*") if path.is_file() and _is_ours(path)}
+    folders = (root / FOLDER, root / draw_devices.FOLDER)
+    files = (path for folder in folders for path in folder.glob("*"))
+    found = {path.relative_to(root) for path in files if path.is_file() and _is_ours(path)}
     differing = {path for path, text in wanted.items() if not _same(root / path, text)}
     return sorted(differing | (found - wanted.keys()))
 
