@@ -102,8 +102,10 @@ check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
 	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
 
-bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control [QUICK=1] [SEED=n]
-	@if [ "$(PART)" != control ]; then echo "make bench: PART is '$(PART)'; this version has: control"; exit 2; fi
+BENCH_PARTS := control mass_balance latency
+bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control|mass_balance|latency [QUICK=1] [SEED=n]
+	@case ' $(BENCH_PARTS) ' in *' $(PART) '*) ;; \
+	  *) echo "make bench: PART is '$(PART)'; this version has: $(BENCH_PARTS)"; exit 2;; esac
 	@$(PY) -m bench.$(PART) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove what the targets made, .venv too

@@ -1,13 +1,8 @@
 """How long from a leak to the write that acts on it: ``python -m bench.latency [--quick]``. Everything is SIMULATED."""
 
 import argparse
-import contextlib
-import json
 import math
-import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +15,7 @@ from typing import Any
 from bench.demands import FAST_SCAN_S, HOLD_S, LIMIT_MS, Demand, cases, round_of
 from bench.demo.broker import start_broker
 from bench.demo.processes import Children
-from bench.rig import ROOT
+from bench.report import OUT, document, target, write
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -91,7 +86,7 @@ def main() -> int:
     )
     parser.add_argument("--racks", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "latency.json")
+    parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     chance, begun_s, found = random.Random(given.seed), time.monotonic(), list[Figures]()
     with tempfile.TemporaryDirectory(prefix="latency-") as name, ExitStack() as stack:
@@ -109,41 +104,21 @@ def main() -> int:
             print(found[-1].text(), flush=True)
     found.append(found[0].first)
     print(found[-1].text())
-    ok = all(one.p99 <= LIMIT_MS for one in found)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(_report(found, given, time.monotonic() - begun_s, ok), indent=1) + "\n")
-    print(f"p99 <= {LIMIT_MS:g} ms: {'holds' if ok else 'FAILS'}; see {given.out}")
-    return 0 if ok else 1
+    report = _report(found, given, time.monotonic() - begun_s)
+    write(report, given.out)
+    print(f"p99 <= {LIMIT_MS:g} ms: {'holds' if report['ok'] else 'FAILS'}; see {given.out}")
+    return 0 if report["ok"] else 1
 
 
-def _report(found: Sequence[Figures], given: argparse.Namespace, duration_s: float, ok: bool) -> dict[str, Any]:
-    commit = "unknown"
-    with contextlib.suppress(OSError):
-        done = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        commit = done.stdout.strip() or commit
-    return {
-        "schema": "bench-report/1",
-        "simulated": True,
-        "quick": given.quick,
-        "part": "latency",
-        "commit": commit,
-        "seed": given.seed,
-        "duration_s": round(duration_s, 1),
-        "machine": {
-            "cpu": platform.processor(),
-            "cores": os.cpu_count(),
-            "kernel": platform.release(),
-            "python": sys.version.split()[0],
-        },
-        "results": [one.document() for one in found],
-        "targets": [
-            {"id": one.case, "op": "<=", "limit": LIMIT_MS, "measured": round(one.p99, 3), "ok": one.p99 <= LIMIT_MS}
-            for one in found
-        ],
-        "ok": ok,
-    }
+def _report(found: Sequence[Figures], given: argparse.Namespace, duration_s: float) -> dict[str, Any]:
+    return document(
+        "latency",
+        quick=given.quick,
+        seed=given.seed,
+        duration_s=duration_s,
+        results=[one.document() for one in found],
+        targets=[target(one.case, "<=", LIMIT_MS, round(one.p99, 3)) for one in found],
+    )
 
 
 if __name__ == "__main__":

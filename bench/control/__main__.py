@@ -7,8 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.control.report import document, tables, write
+from bench.control.report import document, tables
 from bench.control.series import run_all
+from bench.report import OUT, write
 
 
 def main() -> int:
@@ -16,7 +17,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="20 seeds and 2 h instead of 100 and a day")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("build/bench/report.json"))
+    parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
     began_s = time.monotonic()
     results = run_all(quick=args.quick, first_seed=args.seed, workers=args.workers)

@@ -1,23 +1,16 @@
 """The figures as bench-report/1 and as tables."""
 
-import json
 import math
-import os
-import platform
 import statistics
-import subprocess
-import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from bench import report
 from bench.control.runs import SUBJECTS
 from bench.control.series import FASTEST_RAMP_S, REFERENCE, Series
 
-ROOT = Path(__file__).parents[2]
 _STEP = {"plant": REFERENCE}
 _RAMPS = tuple({"plant": REFERENCE, "step_pct": step_pct, "ramp_s": FASTEST_RAMP_S} for step_pct in (20.0, -20.0))
 _WHY = {
@@ -54,21 +47,16 @@ def document(results: Sequence[Series], *, quick: bool, seed: int, duration_s: f
             for metric, limit in (("worst_pct", 8.5), ("beyond_5pct_s", 1.0))
         ),
     ]
-    return {
-        "schema": "bench-report/1",
-        "simulated": True,
-        "quick": quick,
-        "part": "control",
-        "commit": _commit(),
-        "seed": seed,
-        "duration_s": round(duration_s, 1),
-        "machine": _machine(),
-        "subjects": {name: {"version": _version(), "status": "ok", "why": _WHY[name]} for name in SUBJECTS},
-        "results": rows,
-        "ratios": _ratios(rows),
-        "targets": targets,
-        "ok": all(target["ok"] for target in targets),
-    }
+    return report.document(
+        "control",
+        quick=quick,
+        seed=seed,
+        duration_s=duration_s,
+        results=rows,
+        targets=targets,
+        subjects={name: _WHY[name] for name in SUBJECTS},
+        ratios=_ratios(rows),
+    )
 
 
 def _row(rows: Sequence[dict[str, Any]], subject: str, what: tuple[str, dict[str, Any], str]) -> dict[str, Any]:
@@ -79,14 +67,7 @@ def _target(
     name: str, rows: Sequence[dict[str, Any]], what: tuple[str, dict[str, Any], str], limit: float
 ) -> dict[str, Any]:
     row = _row(rows, "valvey", what)
-    return {
-        "id": name,
-        "op": "<=",
-        "limit": limit,
-        "measured": row["median"],
-        "p90": row["p90"],
-        "ok": row["median"] <= limit,
-    }
+    return report.target(name, "<=", limit, row["median"], p90=row["p90"])
 
 
 def _ratios(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -105,16 +86,11 @@ def _ratios(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def write(report: dict[str, Any], out: Path) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-
-
-def tables(report: dict[str, Any]) -> list[Table]:
+def tables(found: dict[str, Any]) -> list[Table]:
     """Every figure, median / p90, subjects side by side."""
     out = []
     for name in ("control.step", "control.reversals", "control.dp_step", "control.energy"):
-        rows = [row for row in report["results"] if row["id"] == name]
+        rows = [row for row in found["results"] if row["id"] == name]
         subjects = [subject for subject in SUBJECTS if any(row["subject"] == subject for row in rows)]
         table = Table("case", "figure", *subjects, title=f"{name} (SIMULATED; median / p90)")
         cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -127,7 +103,7 @@ def tables(report: dict[str, Any]) -> list[Table]:
             table.add_row(case, metric, *(by_subject.get(subject, "") for subject in subjects))
         out.append(table)
     claims = Table("target", "measured", "p90", "limit", "", title="targets")
-    for target in report["targets"]:
+    for target in found["targets"]:
         verdict = "holds" if target["ok"] else "FAILS"
         claims.add_row(
             target["id"],
@@ -137,41 +113,3 @@ def tables(report: dict[str, Any]) -> list[Table]:
             verdict,
         )
     return [*out, claims]
-
-
-def _version() -> str:
-    try:
-        return version("racky-valvey")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _commit() -> str:
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, timeout=5, check=False
-        )
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
-
-
-def _machine() -> dict[str, Any]:
-    cpu = next(
-        (line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown"
-    )
-    kib = next((int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "ram_gib": round(kib / 2**20),
-        "kernel": platform.release(),
-        "python": sys.version.split()[0],
-    }
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []

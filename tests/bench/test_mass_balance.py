@@ -1,6 +1,7 @@
 """The statistics of the mass balance: a short run always, the whole one among the long tests."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from bench.mass_balance import (
     NOISE,
     Quiet,
+    as_document,
     false_alarms,
     found_after_s,
     fresh,
@@ -66,6 +68,18 @@ def test_alarms_and_slow_finding_make_the_figures_bad() -> None:
     assert both.judged == pytest.approx(0.7)
 
 
+def test_a_quick_run_asks_for_silence_and_a_whole_one_for_a_rate() -> None:
+    found = report(Quiet(400.0, 1, 9, 0.9), [15.0] * 9, 0.002) | {"took_s": 3.0}
+    quick, whole = (as_document(found, quick=quick, seed=1) for quick in (True, False))
+    assert quick["targets"][0]["id"] == "mass_balance.alarms_quick"
+    assert (quick["ok"], whole["ok"], quick["part"]) == (False, False, "mass_balance")
+    assert whole["targets"][0]["measured"] == found["alarms_per_20_rack_years_at_95"]
+    assert [row["median"] for row in whole["results"] if row["subject"] == "ewma"] == [9]
+    silent = report(Quiet(1.0, 0, 0, 0.9), [15.0] * 9, 0.002) | {"took_s": 3.0}
+    assert as_document(silent, quick=True, seed=1)["ok"]
+    assert not as_document(silent, quick=False, seed=1)["ok"]
+
+
 @needs_numpy
 def test_arrays_of_racks_and_single_racks_are_judged_alike() -> None:
     many = Many(3, 1)
@@ -89,6 +103,6 @@ def test_arrays_of_racks_and_single_racks_are_judged_alike() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 def test_at_most_one_false_alarm_in_twenty_rack_years_and_leaks_found_in_twenty_seconds(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["--json"]) == 0, capsys.readouterr().out
+    assert main(["--json", "--out", str(tmp_path / "report.json")]) == 0, capsys.readouterr().out
