@@ -86,10 +86,11 @@ def _detector(view: View, tag: str) -> Judgement:
 
 def _second_symptom(view: View, besides: tuple[str, ...]) -> Verdict:
     """Any other detector wet, supply and return flow far apart, or the mass balance: alone that is no more than an alarm."""
-    apart, tolerated = view.imbalance_lpm()
+    flows = view.imbalance()
     others = [tag for tag in DETECTORS if tag not in besides]
     return any_of([
-        D if view.memory.sensors.balance.leaking else U if apart is None else D if apart > tolerated else H,
+        D if view.memory.sensors.balance.leaking else H,
+        U if flows is None else D if flows.apart_lpm > flows.tolerated_lpm else H,
         *(_detector(view, tag).verdict for tag in voting(view, others)),
     ])
 

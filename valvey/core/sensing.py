@@ -116,12 +116,12 @@ def gross_imbalance(view: View) -> Judgement:
     """
     if not view.open_proven():
         return NOT_ARMED
-    apart, limit = view.imbalance_lpm()
-    if apart is None:
+    flows = view.imbalance()
+    if flows is None:
         return Judgement(U, "FT-101", None, None, view.at_s("FT-101"), blind=True)
     verdict = H
+    apart, limit = flows.apart_lpm, flows.tolerated_lpm
     if apart > limit:
-        supply, ret = view.number("FT-101") or 0.0, view.number("FT-102") or 0.0
-        changing = view.memory.sensors.motion.changing_lpm(supply, ret)
+        changing = view.memory.sensors.motion.changing_lpm(flows.supply_lpm, flows.return_lpm)
         verdict = U if changing is None or apart - changing <= limit else D if symptoms(view) else H
     return Judgement(verdict, "FT-101", apart, limit, view.at_s("FT-101"))

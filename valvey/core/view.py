@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import NamedTuple
 
 from fieldkit.reading import Quality, Readings
 from valvey.core.coolant import density_kg_m3
-from valvey.core.limits import IMBALANCE_LPM, LPM_PER_KW, Limits, tolerated_lpm
+from valvey.core.limits import LPM_PER_KW, Limits, tolerated_lpm
 from valvey.core.memory import Effect, Memory
 from valvey.core.plausible import RETURNS, voted
 
@@ -17,6 +18,15 @@ SG = 1.0145
 
 #: Below this fraction of the nominal flow the return temperature no longer tells what the rack gives off.
 CARRYING_FRACTION = 0.1
+
+
+class Imbalance(NamedTuple):
+    """Both flows as they are metered, their difference as volume at the supply's temperature, and what is tolerated of it."""
+
+    supply_lpm: float
+    return_lpm: float
+    apart_lpm: float
+    tolerated_lpm: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +91,19 @@ class View:
             return None
         return max(0.0, KW_PER_LPM_K * flow * (ret - supply))
 
-    def imbalance_lpm(self) -> tuple[float | None, float]:
-        """Supply flow less return flow, both as volume at the supply's temperature, and what is tolerated of it.
+    def imbalance(self) -> Imbalance | None:
+        """Supply flow against return flow; None when either meter cannot be believed.
 
-        None when either meter cannot be believed. Without the temperatures the difference is taken as it is: they correct
-        0.6 % at a rise of 12 K.
+        Without the temperatures the difference is taken as it is: they correct 0.6 % at a rise of 12 K.
         """
-        supply, ret = self.number("FT-101"), self.number("FT-102")
-        if supply is None or ret is None:
-            return None, IMBALANCE_LPM
+        supply, shown = self.number("FT-101"), self.number("FT-102")
+        if supply is None or shown is None:
+            return None
+        ret = shown
         supply_c, return_c = self.number("TT-101"), self.return_c()
         if supply_c is not None and return_c is not None:
             ret *= density_kg_m3(return_c) / density_kg_m3(supply_c)
-        return supply - ret, tolerated_lpm(supply)
+        return Imbalance(supply, shown, supply - ret, tolerated_lpm(supply))
 
     def load_kw(self) -> float | None:
         """The greatest of feeder, bus-bar and heat balance; None when not one can be believed."""

@@ -258,8 +258,8 @@ def _move(motion: Motion, seen: Seen, dt_s: float) -> Motion:
     """Follow what moves."""
     supply = _mean(motion.supply_lpm, seen.supply_lpm, dt_s / MOTION_S)
     ret = _mean(motion.return_lpm, seen.return_lpm, dt_s / MOTION_S)
-    kpa = _mean(motion.return_kpa, seen.return_kpa, dt_s / BEFORE_S)
-    level = _mean(motion.level_pct, seen.level_pct, dt_s / BEFORE_S)
+    kpa, kpa_falling = _falling(motion.return_kpa, seen.return_kpa, dt_s, FALLEN_KPA)
+    level, level_falling = _falling(motion.level_pct, seen.level_pct, dt_s, FALLEN_PCT)
     open_s = min(motion.open_s + dt_s, OPEN_S) if seen.valves_open is True else 0.0
     flows = seen.supply_lpm, seen.return_lpm
     apart = flows[0] is not None and flows[1] is not None and flows[0] - flows[1] > tolerated_lpm(flows[0])
@@ -270,9 +270,17 @@ def _move(motion: Motion, seen: Seen, dt_s: float) -> Motion:
         kpa,
         level,
         min(motion.apart_s + dt_s, ONSET_S) if apart else 0.0,
-        kpa is not None and (seen.return_kpa or 0.0) < kpa - FALLEN_KPA,
-        level is not None and (seen.level_pct or 0.0) < level - FALLEN_PCT,
+        kpa_falling,
+        level_falling,
     )
+
+
+def _falling(mean: float | None, value: float | None, dt_s: float, by: float) -> tuple[float | None, bool]:
+    """The minute's mean after one more value, and whether that is lower than it by more than ``by``."""
+    if value is None:
+        return None, False
+    after = value if mean is None else mean + (value - mean) * min(1.0, dt_s / BEFORE_S)
+    return after, value < after - by
 
 
 def _mean(mean: float | None, value: float | None, share: float) -> float | None:

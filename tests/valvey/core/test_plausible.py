@@ -110,3 +110,57 @@ def test_a_loop_outside_its_range_for_four_seconds_is_a_fault(milliamp: float, f
         held_s = burnt_out_s(held_s, milliamp, 1.0)
     assert held_s < 4.0
     assert (burnt_out_s(held_s, milliamp, 1.0) >= 4.0) is fault
+
+
+# -- to the edges ------------------------------------------------------------------------------------------------------
+
+
+def test_how_long_each_has_been_off_is_counted_by_itself_and_forgotten_when_one_is_lost() -> None:
+    state = vote(Returns(), (52.0, 50.0, 48.0), 0.5)
+    assert state.for_s == (0.5, 0.0, 0.5)
+    assert vote(state, (52.0, 50.0, 50.0), 0.5).for_s == (1.0, 0.0, 0.0)
+    assert vote(state, (52.0, 50.0, None), 0.5).for_s == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("stray", [0, 1, 2])
+def test_only_the_dropped_ones_time_near_the_others_is_counted(stray: int) -> None:
+    state = Returns((9.0, 9.0, 9.0), dropped=stray)
+    near = vote(state, (50.0, 50.0, 50.0), 0.5)
+    assert near.for_s == tuple(9.5 if i == stray else 0.0 for i in range(3))
+    far = [50.0, 50.0, 50.0]
+    far[stray] = 60.0
+    assert vote(state, (far[0], far[1], far[2]), 0.5).for_s == (0.0, 0.0, 0.0)
+
+
+def test_whoever_is_dropped_or_comes_back_begins_at_nought() -> None:
+    dropped = vote(Returns((29.5, 0.0, 29.0)), (52.0, 50.0, 48.5), 0.5)
+    assert (dropped.dropped, dropped.for_s) == (0, (0.0, 0.0, 0.0))
+    back = vote(Returns((59.5, 0.0, 0.0), dropped=0), (50.0, 50.0, 50.0), 0.5)
+    assert (back.dropped, back.for_s) == (None, (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("celsius", "near"), [(49.5, True), (49.49, False), (51.5, True), (51.51, False), (50.7, True), (50.0, True)]
+)
+def test_near_is_within_half_a_kelvin_of_what_the_others_span(celsius: float, near: bool) -> None:
+    state = vote(Returns(dropped=1), (50.0, celsius, 51.0), 1.0)
+    assert (state.for_s[1] == 1.0) is near
+
+
+def test_two_that_differ_by_a_kelvin_are_not_apart_and_their_time_ends_at_the_limit() -> None:
+    assert vote(Returns(), (50.0, None, 51.0), 1.0).apart_s == 0.0
+    state = vote(Returns(apart_s=29.0), (50.0, None, 51.01), 0.5)
+    assert (state.apart_s, state.apart) == (29.5, False)
+    state = vote(state, (50.0, None, 51.01), 0.75)
+    assert (state.apart_s, state.apart) == (30.0, True)
+    assert vote(state, (50.0, 50.0, 51.01), 1.0).apart_s == 0.0
+
+
+def test_a_driver_that_moved_by_just_enough_asks_for_movement_and_the_lsb_is_none() -> None:
+    state = watch({}, ROW, {"TT-102A": 50.0, "ET-101": 100.0}, 1.0)
+    assert state == {"TT-102A": Still(50.0, 100.0)}
+    assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 113.2}, 1.0)["TT-102A"].must_s == 1.0
+    assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 113.1}, 1.0)["TT-102A"].must_s == 0.0
+    assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 86.8}, 1.0)["TT-102A"].must_s == 1.0
+    assert watch({"TT-102A": Still(0.0, 0.0, 5.0)}, ROW, {"TT-102A": 0.02, "ET-101": 0.0}, 1.0)["TT-102A"].must_s == 5.0
+    assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 150.0}, 500.0)["TT-102A"].must_s == 120.0

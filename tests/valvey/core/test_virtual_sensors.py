@@ -2,17 +2,31 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
 from tests.plant import PaperRack
 from valvey.core.coolant import density_kg_m3
+from valvey.core.mass_balance import LONG_S
 from valvey.core.memory import Bypass, Inventory
+from valvey.core.plant_signs import Decay
 from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
-from valvey.core.virtual_sensors import ONSET_S, OPEN_S, Motion, Seen, VirtualSensors, conditions, observe, relearn
+from valvey.core.virtual_sensors import (
+    ONSET_S,
+    OPEN_S,
+    Motion,
+    Seen,
+    Sums,
+    VirtualSensors,
+    conditions,
+    movers,
+    observe,
+    relearn,
+)
 
 FLOWING = Seen(
     rating_kw=132.0,
@@ -118,6 +132,95 @@ def test_the_state_survives_being_written_down(settled: VirtualSensors) -> None:
     adapter = TypeAdapter(VirtualSensors)
     text = json.dumps(adapter.dump_python(settled, mode="json"), allow_nan=False)
     assert adapter.validate_json(text) == settled
+
+
+def test_what_must_move_with_what() -> None:
+    assert [(row.tag, row.lsb, row.driver, row.least) for row in movers(130.0, 200.0)] == [
+        ("TT-102A", 0.02, "ET-101", 13.0),
+        ("TT-102B", 0.02, "ET-101", 13.0),
+        ("TT-102C", 0.02, "ET-101", 13.0),
+        ("JT-101", 0.01, "ET-101", 13.0),
+        ("ET-101", 0.01, "JT-101", 13.0),
+        ("FT-101", 0.02, "ZT-101", 5.0),
+        ("FT-102", 0.02, "ZT-101", 5.0),
+        ("ZT-101", 0.02, "FCV-101", 5.0),
+        ("PT-101", 0.02, "FT-101", 20.0),
+        ("PT-102", 0.02, "FT-101", 20.0),
+    ]
+
+
+def test_nothing_has_to_move_in_a_rack_that_is_not_open(settled: VirtualSensors) -> None:
+    moved = {"TT-102A": 49.8, "ET-101": 60.0}
+    assert observe(settled, replace(FLOWING, values=moved), 1.0).still["TT-102A"].must_s == 1.0
+    for not_open in (False, None):
+        assert observe(settled, replace(FLOWING, valves_open=not_open, values=moved), 1.0).still == settled.still
+
+
+@pytest.mark.parametrize("valves_open", [False, None])
+def test_a_rack_that_is_not_proven_open_is_not_learned_from(settled: VirtualSensors, valves_open: bool | None) -> None:
+    state = observe(settled, replace(FLOWING, valves_open=valves_open, supply_kpa=500.0), 0.5)
+    assert state.resistance == settled.resistance
+    assert observe(state, replace(FLOWING, valves_open=valves_open), 0.5).balance.settled_s == 0.0
+
+
+def test_a_rack_that_leaks_is_not_learned_from(settled: VirtualSensors) -> None:
+    leaking = run(settled, replace(FLOWING, return_lpm=195.0), 30)
+    assert leaking.balance.settled_s >= LONG_S
+    assert observe(leaking, replace(FLOWING, return_lpm=195.0, supply_kpa=500.0), 1.0).resistance == leaking.resistance
+
+
+@pytest.mark.parametrize(
+    ("kpa", "level", "falling"),
+    [
+        (212.0, 79.5, (False, False)),
+        (211.9, 79.5, (True, False)),
+        (212.0, 79.4, (False, True)),
+        (None, None, (False, False)),
+    ],
+)
+def test_pressure_and_level_fall_by_so_much_below_the_minutes_mean(
+    kpa: float | None, level: float | None, falling: tuple[bool, bool]
+) -> None:
+    state = VirtualSensors(motion=Motion(return_kpa=215.0, level_pct=80.0))
+    motion = observe(state, replace(FLOWING, return_kpa=kpa, level_pct=level), 1e-9).motion
+    assert (motion.kpa_falling, motion.level_falling) == falling
+
+
+def test_the_minutes_mean_follows_by_a_sixtieth_a_second_and_begins_with_the_first_value() -> None:
+    first = observe(VirtualSensors(), FLOWING, 0.2).motion
+    assert (first.return_kpa, first.level_pct, first.supply_lpm, first.return_lpm) == (216.0, 80.0, 198.0, 198.0)
+    moved = replace(FLOWING, return_kpa=210.0, level_pct=74.0, supply_lpm=195.0, return_lpm=201.0)
+    later = observe(replace(VirtualSensors(), motion=first), moved, 1.0).motion
+    assert later.return_kpa == pytest.approx(215.9)
+    assert later.level_pct == pytest.approx(79.9)
+    assert later.supply_lpm == pytest.approx(197.0)
+    assert later.return_lpm == pytest.approx(199.0)
+    far = observe(replace(VirtualSensors(), motion=first), moved, 100.0).motion
+    assert (far.return_kpa, far.level_pct, far.supply_lpm) == (210.0, 74.0, 195.0)
+
+
+@pytest.mark.parametrize("lost", ["supply_lpm", "return_lpm", "supply_c", "load_kw"])
+def test_a_lost_reading_begins_the_second_and_the_rest_anew(settled: VirtualSensors, lost: str) -> None:
+    state = observe(run(settled, FLOWING, 0.5, 0.25), replace(FLOWING, **{lost: None}), 0.25)  # type: ignore[arg-type]
+    assert state.sums == Sums()
+    assert state.balance == replace(settled.balance, settled_s=0.0)
+
+
+@pytest.mark.parametrize("change", [{"shut_101": False}, {"shut_102": False}, {"full": False}])
+def test_a_rack_that_is_not_shut_at_both_ends_and_full_has_no_decay(
+    settled: VirtualSensors, change: dict[str, Any]
+) -> None:
+    assert run(settled, SHUT, 30).decay == Decay(30.0)
+    assert run(settled, replace(SHUT, **change), 30).decay == Decay()
+
+
+def test_the_temperature_inside_is_the_mean_of_both_ends(settled: VirtualSensors) -> None:
+    warm = replace(SHUT, supply_c=40.0, returns_c=(50.0, 50.0, 50.0))
+    assert run(settled, warm, 60).decay.celsius == 45.0
+
+
+def test_a_current_out_of_range_is_counted_from_nought(settled: VirtualSensors) -> None:
+    assert observe(settled, replace(FLOWING, milliamp={"PT-102": 2.0}), 0.5).currents_s == {"PT-102": 0.5}
 
 
 # -- SIF-11 ------------------------------------------------------------------------------------------------------------
@@ -233,14 +336,15 @@ def test_a_bypassed_detector_is_no_symptom(rack: PaperRack, eyes: VirtualSensors
 
 def test_without_temperatures_the_difference_is_taken_as_it_is(rack: PaperRack) -> None:
     burst(rack, TT_101=None)
-    assert view_of(rack).imbalance_lpm() == (50.0, 30.0)
+    assert view_of(rack).imbalance() == (220.0, 170.0, 50.0, 30.0)
     rack.values.update({"TT-101": 40.0, "TT-102A": None, "TT-102B": None, "TT-102C": None})
-    assert view_of(rack).imbalance_lpm() == (50.0, 30.0)
+    assert view_of(rack).imbalance() == (220.0, 170.0, 50.0, 30.0)
     rack.values["TT-102A"] = 50.0
-    apart_lpm, _tolerated = view_of(rack).imbalance_lpm()
-    assert apart_lpm == pytest.approx(220.0 - 170.0 * density_kg_m3(50.0) / density_kg_m3(40.0))
+    flows = view_of(rack).imbalance()
+    assert flows is not None
+    assert flows.apart_lpm == pytest.approx(220.0 - 170.0 * density_kg_m3(50.0) / density_kg_m3(40.0))
     rack.values["FT-102"] = None
-    assert view_of(rack).imbalance_lpm() == (None, 30.0)
+    assert view_of(rack).imbalance() is None
 
 
 def test_the_learned_resistance_gives_the_flow_by_dp(rack: PaperRack) -> None:
