@@ -135,6 +135,10 @@ class Rack:
         )  # fmt: skip
         await self.listener.client.publish(f"{self.topic}/state", envelope.dump(told), 1, True)
 
+    async def tell_online(self) -> None:
+        here = envelope.Availability(simulated=True, status="online", version="0", boot_id="b", since_wall_s=0.0)
+        await self.listener.client.publish(f"{self.topic}/availability", envelope.dump(here), 1, True)
+
     async def tell_points(self, **points: float) -> None:
         self.seq += 1
         values = {

@@ -20,6 +20,8 @@ from firmware_sim.plant_config import CduMode
 from tests.wire.broker import Listener, listening, needs_mosquitto
 from tests.wire.loops import BASE, ROOT, SPEED, Rack, Ring, facts, last, ring, until
 from valvey.core.leasing import Act
+from valvey.loop.replay import run as run_again
+from valvey.replay import lines, replay
 
 pytestmark = [needs_mosquitto, pytest.mark.timeout(180)]
 FLOWS = {"r01": 197.0, "r02": 246.0, "r03": 294.0, "r04": 342.0}
@@ -248,3 +250,54 @@ async def test_the_set_point_follows_an_isolation_and_a_stop_leaves_it_there(tmp
                 assert await one.stop() == 0
                 assert cdu.flow_setpoint_lpm == pytest.approx(held, rel=0.1)
                 await until(lambda: last(listener, "availability")["status"] == "offline")
+
+
+async def test_the_pumps_stop_once_every_rack_is_proven_dark_and_the_record_says_who_wanted_it(tmp_path: Path) -> None:
+    async with Bench(demo_bench(4, speed=SPEED, attended_s=1e9)) as bench:
+        host, port = bench.address("cdu")
+        with ring(tmp_path, f"{host}:{port}") as made:
+            async with listening(made.mosquitto.port, ALL) as listener:
+                one = made.coordinator(policy={"pump_stop": "when_all_dark"})
+                await one.start()
+
+                async def told(lit: set[str]) -> None:
+                    for name in FLOWS:
+                        kw = 100.0 if name in lit else 0.0
+                        await Rack(listener, name).tell_points(
+                            JT_101=kw, ET_101=kw, XI_101=float(name in lit), LDT_101=0.0
+                        )
+
+                for name in FLOWS:
+                    await Rack(listener, name).tell_state("FLOWING")
+                    await Rack(listener, name).tell_online()
+                await told(set(FLOWS))
+                await until(lambda: last(listener, "alarm/rack-unseen") in ({}, None))
+                begun = asyncio.create_task(asked(listener, "safety", "stop_pumps", "the header has burst"))
+                while not begun.done():
+                    await told(set(FLOWS))
+                    await asyncio.sleep(0.05)
+                assert begun.result()["status"] == "accepted"
+                where = "racky/v1/bench/r03/valvey/request/coordinator/loop-cdu1"
+                for _ in range(20):
+                    await told({"r03"})
+                    await asyncio.sleep(0.05)
+                (text, *_) = listener.texts(where)
+                assert (json.loads(text)["request"], json.loads(text)["args"]) == ("dark", {"trip": True})
+                assert bench.bank.cdu.running
+                for name in FLOWS:
+                    await Rack(listener, name).tell_state("COOLDOWN")
+                for _ in range(200):
+                    await told(set())
+                    await asyncio.sleep(0.05)
+                    if not bench.bank.cdu.running:
+                        break
+                assert not bench.bank.cdu.running
+                await until(lambda: last(listener, "response/ann").get("status") == "succeeded")
+                await until(lambda: [one["sif"] for one in last(listener, "state")["latches"]] == ["pumps-stopped"])
+                assert await one.stop() == 0
+        found = list(lines(one.folder / "memory" / "journal"))
+        requests = [(line["name"], line["role"], line["why"]) for line in found if line["kind"] == "request"]
+        assert requests == [("stop_pumps", "safety", "the header has burst")]
+        assert [line["value"] for line in found if line["kind"] == "written" and line["point"] == "pumps_run"] == [0.0]
+        again = replay(one.folder / "memory" / "journal", {"loop": run_again})
+        assert [one.equal for one in again] == [True], [one.document() for one in again]

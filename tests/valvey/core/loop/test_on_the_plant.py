@@ -4,6 +4,8 @@ The neighbours' valves stand still: nothing but the CDU's set-point keeps their 
 flow, as means over 10 s, against what the rack had before the work began.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from firmware_sim.plant_config import CduMode
@@ -13,6 +15,7 @@ from valvey.core.leasing import Act
 from valvey.core.loop import plan
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.seen import LoopView
+from valvey.core.loop.works import judge
 
 WORST_PCT = 2.0
 """What planned work may do to a neighbour (SAFETY.md, section 7)."""
@@ -100,3 +103,81 @@ def test_eight_racks_isolation_drain_fill_and_return_of_one_move_no_neighbour_by
         bench.worst = {}
     assert bench.seen["r03"].state is State.FLOWING
     assert bench.bank.plant.racks["r03"].flow_supply_lpm == pytest.approx(flow, rel=0.02)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("coordinated", [True, False], ids=["coordinated", "alone"])
+@pytest.mark.parametrize("mode", CduMode)
+def test_eight_racks_an_emergency_isolation_against_the_physical_limit(mode: CduMode, coordinated: bool) -> None:
+    """The largest rack of eight shuts in 7 s. The transient is nobody's to prevent; what stays is the coordinator's."""
+    bench = LoopBench(8, mode)
+    bench.coordinated = coordinated
+    bench.run(60.0)
+    bench.note_reference("r08")
+    steady, shut = bench.bank.plant.steady_flows_lpm(), bench.bank.plant.steady_flows_lpm(frozenset({"r08"}))
+    limit_pct = max((100.0 * (shut[name] / flow - 1.0) for name, flow in steady.items() if name != "r08"), key=abs)
+    bench.trip("r08")
+    bench.run(20.0)
+    transient_pct = bench.most_pct()
+    bench.worst = {}
+    bench.run(40.0)
+    flows = {name: rack.flow_supply_lpm for name, rack in bench.bank.plant.racks.items()}
+    settled_pct = max((100.0 * (flows[name] / was - 1.0) for name, was in bench.reference.items()), key=abs)
+    how = "coordinated" if coordinated else "alone"
+    print(
+        f"{mode.name} {how}: limit {limit_pct:+.2f} %, 10 s mean {transient_pct:+.2f} %, settled {settled_pct:+.2f} %"
+    )
+    (told,) = bench.told(LoopFactKind.RELEASED)
+    assert not told.fields["coordinated"]
+    assert abs(transient_pct) <= abs(limit_pct) + 0.5
+    if coordinated:
+        assert abs(settled_pct) < 0.75
+    else:
+        assert settled_pct == pytest.approx(limit_pct, abs=0.6)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", CduMode)
+def test_two_of_eight_racks_that_shut_at_once_stay_below_the_high_pressure_or_the_mode_is_refused(
+    mode: CduMode,
+) -> None:
+    bench = LoopBench(8, mode)
+    bench.coordinated = False
+    bench.run(60.0)
+    view = LoopView(bench.readings(), dict(bench.seen), bench.memory, bench.limits, bench.now_s)
+    found = plan.two_shut_kpa(view)
+    assert found is not None
+    for name in ("r07", "r08"):
+        bench.put(name, state=State.ISOLATING, emergency=True, latches=("SIF-1",))
+        bench.drive(name, (False, False, False, False, False), 0.0)
+    worst_kpa = 0.0
+    for _ in range(150):
+        bench.run(0.2)
+        left = [rack.p_supply_kpa for name, rack in bench.bank.plant.racks.items() if name not in {"r07", "r08"}]
+        worst_kpa = max(worst_kpa, *left)
+    print(f"{mode.name}: PT-101 of the others rises to {worst_kpa:.0f} kPa, foreseen {found[0]:.0f} kPa at {found[1]}")
+    assert found[0] >= worst_kpa - 5.0
+    assert worst_kpa < bench.limits.supply_hh_kpa or found[0] >= bench.limits.supply_hh_kpa
+    low = replace(view, limits=replace(bench.limits, supply_hh_kpa=worst_kpa - 5.0))
+    refused = judge(low, bench.memory, "r01", "open")
+    assert refused is not None
+    assert refused.code == "mode"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", CduMode)
+def test_uncoordinated_planned_work_reports_what_it_did_to_each_neighbour(mode: CduMode) -> None:
+    """A rack goes on without a lease after ten seconds: the set-point follows all the same, and the report says so."""
+    bench = LoopBench(8, mode).run(60.0)
+    bench.note_reference("r03")
+    bench.isolate("r03")
+    bench.run(45.0)
+    (told,) = bench.told(LoopFactKind.RELEASED)
+    print(f"{mode.name} uncoordinated: worst 10 s mean {bench.most_pct():+.2f} %, told {told.fields['worst_pct']}")
+    assert not told.fields["coordinated"]
+    assert set(told.fields["worst_pct"]) == set(bench.reference)
+    for name, true_pct in bench.worst.items():
+        assert told.fields["worst_pct"][name] == pytest.approx(true_pct, abs=1.0)
