@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from tests.plant import PaperRack
 from valvey.core.coolant import density_kg_m3
-from valvey.core.mass_balance import LONG_S
+from valvey.core.mass_balance import LONG_S, WARM_UP_S
 from valvey.core.memory import Bypass, Inventory
-from valvey.core.plant_signs import Decay
+from valvey.core.plant_signs import Decay, Resistance
 from valvey.core.sensing import gross_imbalance, seen, symptoms
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
@@ -219,6 +219,35 @@ def test_the_temperature_inside_is_the_mean_of_both_ends(settled: VirtualSensors
     assert run(settled, warm, 60).decay.celsius == 45.0
 
 
+@pytest.mark.parametrize(
+    ("learned_s", "settled_s", "blind_s"),
+    [(WARM_UP_S, LONG_S, 0.0), (WARM_UP_S - 1.0, LONG_S, 30.1), (WARM_UP_S, LONG_S - 1.0, 30.1)],
+)
+def test_the_balance_is_blind_until_its_zero_is_learned_and_the_rack_at_rest(
+    settled: VirtualSensors, learned_s: float, settled_s: float, blind_s: float
+) -> None:
+    balance = replace(settled.balance, learned_s=learned_s, settled_s=settled_s)
+    state = observe(replace(settled, balance=balance, blind_s=30.0), FLOWING, 0.1)
+    assert state.blind_s == pytest.approx(blind_s)
+    assert observe(replace(settled, blind_s=30.0), replace(FLOWING, valves_open=None), 0.1).blind_s == 0.0
+
+
+def test_a_second_of_any_length_is_its_mean() -> None:
+    state = run(VirtualSensors(), FLOWING, 1.2, 0.4)
+    assert state.sums == Sums()
+    assert state.balance.supply_lpm == pytest.approx(198.0)
+    assert state.balance.return_lpm == pytest.approx(198.0)
+    assert state.balance.return_c == pytest.approx(49.8)
+    assert state.balance.load_5 == pytest.approx(130.0 / 132.0)
+
+
+@pytest.mark.parametrize(
+    ("present", "told"), [(25.0, ()), (25.01, ("fouling",)), (16.0, ()), (15.99, ("bypass-flow",))]
+)
+def test_a_quarter_more_and_a_fifth_less_are_tolerated(present: float, told: tuple[str, ...]) -> None:
+    assert conditions(VirtualSensors(resistance=Resistance(20.0, present, 3600.0, 300.0))) == told
+
+
 def test_a_current_out_of_range_is_counted_from_nought(settled: VirtualSensors) -> None:
     assert observe(settled, replace(FLOWING, milliamp={"PT-102": 2.0}), 0.5).currents_s == {"PT-102": 0.5}
 
@@ -293,7 +322,14 @@ def test_a_rack_just_opened_waits_and_is_not_blind(rack: PaperRack) -> None:
 
 @pytest.mark.parametrize(
     ("supply", "ret", "changing"),
-    [(220.0, 205.0, 20.0), (190.0, 170.0, 30.0), (220.0, 190.0, 0.0), (190.0, 230.0, 0.0), (220.0, 200.0, 0.0)],
+    [
+        (200.25, 200.25, 0.25),
+        (220.0, 205.0, 20.0),
+        (190.0, 170.0, 30.0),
+        (220.0, 190.0, 0.0),
+        (190.0, 230.0, 0.0),
+        (220.0, 200.0, 0.0),
+    ],
 )
 def test_a_flow_that_changes_moves_both_meters_the_same_way(supply: float, ret: float, changing: float) -> None:
     assert Motion(OPEN_S, 200.0, 200.0).changing_lpm(supply, ret) == changing
