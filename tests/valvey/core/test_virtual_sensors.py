@@ -233,12 +233,10 @@ def test_the_balance_is_blind_until_its_zero_is_learned_and_the_rack_at_rest(
 
 
 def test_a_second_of_any_length_is_its_mean() -> None:
-    state = run(VirtualSensors(), FLOWING, 1.2, 0.4)
-    assert state.sums == Sums()
-    assert state.balance.supply_lpm == pytest.approx(198.0)
-    assert state.balance.return_lpm == pytest.approx(198.0)
-    assert state.balance.return_c == pytest.approx(49.8)
-    assert state.balance.load_5 == pytest.approx(130.0 / 132.0)
+    short, exact = run(VirtualSensors(), FLOWING, 1.2, 0.4), run(VirtualSensors(), FLOWING, 1.0, 1.0)
+    assert short.sums == Sums()
+    for name in ("supply_lpm", "return_lpm", "return_c", "load_5", "load_30"):
+        assert getattr(short.balance, name) == pytest.approx(getattr(exact.balance, name)), name
 
 
 @pytest.mark.parametrize(
