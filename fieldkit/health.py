@@ -23,6 +23,8 @@ class LinkHealth:
         self.backoff = Backoff(RECONNECT_FLOOR_S, cap_s)
         self._silent_s = silent_s
         self._since_s = 0.0
+        """When somebody last answered, or the connection was made."""
+        self._answered_s = float("-inf")
         self._alive: set[int] = set()
         self._fallen = 0
         self._misses: dict[int, tuple[int, float]] = {}
@@ -43,7 +45,7 @@ class LinkHealth:
     def answered(self, unit: int, now_s: float) -> None:
         if now_s - self._since_s >= self._silent_s:
             self._rests_until_s.clear()  # the whole link was silent: that says nothing of single units
-        self._since_s = now_s
+        self._since_s = self._answered_s = now_s
         self.productive = True
         self._alive.add(unit)
         self._fallen = 0
@@ -55,7 +57,7 @@ class LinkHealth:
         """Note that a unit did not answer, which kept the link busy for ``cost_s``."""
         count, last_s = self._misses.get(unit, (0, now_s))
         self._misses[unit] = count + 1, now_s
-        if count + 1 >= REST_AFTER and self._since_s > last_s:
+        if count + 1 >= REST_AFTER and self._answered_s > last_s:
             self._rests_until_s[unit] = now_s + min(REST_FACTOR * cost_s, REST_MOST_S)
 
     @property

@@ -184,13 +184,15 @@ class TcpLink(Link):
         try:
             # client.connect() would hide why it failed
             await asyncio.wait_for(client.ctx.call_create(), self._timeout_s)
+            if (transport := client.ctx.transport) is None:
+                raise ConnectionResetError("closed by the device as soon as it was made")
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except (OSError, TimeoutError) as error:
             client.close()
             self.counters.connect_failures += 1
             self._down_because = str(error) or f"no answer to the connection attempt in {self._timeout_s:g} s"
             self._health.backoff.failed(loop.time())
             raise self.error(Reason.LINK_DOWN, request, self._down_because) from None
-        client.ctx.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.counters.connects += 1
         self._client, self._connected_s = client, loop.time()
         self._health.connected(self._connected_s)

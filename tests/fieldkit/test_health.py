@@ -87,6 +87,15 @@ def test_nobody_rests_while_nobody_answers_and_no_rest_is_longer_than_the_longes
     assert health.rests_s(2, 107.0) <= 0.0
 
 
+def test_a_new_connection_is_no_answer_of_another_unit() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.missed(1, 101.0, 0.2)
+    health.connected(101.1)
+    health.missed(1, 101.3, 0.2)
+    assert health.rests_s(1, 101.3) <= 0.0
+
+
 def test_the_first_answer_after_a_silence_of_the_whole_link_ends_every_rest() -> None:
     health = connected()
     health.answered(1, 100.0)

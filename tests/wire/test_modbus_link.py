@@ -461,3 +461,18 @@ async def test_connections_made_and_lost_leave_no_descriptor_behind() -> None:
                 break
             await asyncio.sleep(0.01)
         assert open_descriptors() <= before + 2
+
+
+async def test_a_device_that_closes_each_connection_as_soon_as_it_is_made_is_a_link_that_is_down() -> None:
+    def slam(_reader: asyncio.StreamReader, wire: asyncio.StreamWriter) -> None:
+        wire.transport.abort()
+
+    server = await asyncio.start_server(slam, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    link = TcpLink("bench", "127.0.0.1", port, timeout_s=0.1, reconnect_cap_s=0.3)
+    for _ in range(30):
+        assert (await refused(link)).reason in {Reason.LINK_DOWN, Reason.TIMEOUT}
+        await asyncio.sleep(0.02)
+    assert link.counters.connects + link.counters.connect_failures <= 6
+    await link.close()
+    server.close()
