@@ -159,7 +159,8 @@ class Bench:
             self.plant.advance(0.1)
             self._wire()
             rack = self.rack
-            expansion = density_kg_m3(rack.t_supply_c) / density_kg_m3(rack.t_return_c)  # the return meter's liquid is warm
+            # the return meter's liquid is warm
+            expansion = density_kg_m3(rack.t_supply_c) / density_kg_m3(rack.t_return_c)
             truth = (
                 rack.flow_supply_lpm, rack.flow_return_lpm * expansion, rack.flow_drain_lpm, rack.t_supply_c, rack.t_return_c, rack.t_return_c,
                 rack.t_return_c, rack.p_supply_kpa, rack.p_return_kpa,
