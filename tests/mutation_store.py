@@ -44,7 +44,9 @@ class Store:
         """Last killer of each mutant in any tree."""
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "verdicts.jsonl"
-        for line in self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else ():
+        text = self._file.read_text(encoding="utf-8") if self._file.exists() else ""
+        self._begin = "" if text.endswith("\n") or not text else "\n"
+        for line in text.splitlines():
             try:
                 row = json.loads(line)
             except ValueError:  # the last line of a run that was killed
@@ -58,7 +60,8 @@ class Store:
         self.known[mutant] = verdict
         row = {"tree": self.tree, "id": mutant, "outcome": verdict.outcome, "killer": verdict.killer}
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(self._begin + json.dumps(row) + "\n")
+            self._begin = ""
 
     def recall(self, name: str) -> Any:
         """Return what was kept under that name for this tree, or None."""

@@ -23,6 +23,7 @@ PARTS = frozenset({
     "firmware_sim/test_scenario.py",
     "firmware_sim/test_virtual_sensors_in_service.py",
     "test_mutation.py",
+    "test_mutation_parts.py",
     "test_project.py",
     "valvey/core/loop/test_on_the_plant.py",
     "valvey/core/test_leasing_in_step.py",
