@@ -12,7 +12,18 @@ from valvey.config_check_times import check_times
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TagPlace
 from valvey.config_rack import RackConfig
-from valvey.needs import EXPIRING, FAST, LAGGING, MAYBE_OUTPUTS, OUTPUT_TAGS, READ_BACK, VALVE_BLOCK, WIRING, needed
+from valvey.needs import (
+    EXPIRING,
+    FAST,
+    LAGGING,
+    MAYBE_OUTPUTS,
+    OUTPUT_TAGS,
+    READ_BACK,
+    THROTTLE,
+    VALVE_BLOCK,
+    WIRING,
+    needed,
+)
 
 
 def check(draft: Draft[RackFile], config: RackConfig, named: bool) -> None:
@@ -147,11 +158,12 @@ def _outputs(draft: Draft[RackFile], config: RackConfig) -> None:
         if profile is None or place.point not in profile.outputs:
             continue
         output = profile.outputs[place.point]
-        if tag in EXPIRING and output.expiry is None:
+        if tag in EXPIRING and (why := _holds(profile, place.point)) is not None:
             draft.add(
                 ("tags", tag),
-                f"{profile.profile} has no expiry for {place.point}: a device whose outputs hold for ever may not carry {tag}",
-                "a device whose output goes off by itself",
+                f"{why}: a device whose outputs hold for ever may not carry {tag}",
+                "an output that goes off by itself when it is not written: docs/devices/README.md lists them; put such a "
+                "device, or a relay with a write watchdog, between the two",
             )
             continue
         found[tag] = (place.bus, profile, profile.points[place.point])
@@ -170,24 +182,38 @@ def _outputs(draft: Draft[RackFile], config: RackConfig) -> None:
     _block(draft, found)
 
 
+def _holds(profile: Profile, point: str) -> str | None:
+    """Why an output does not go off by itself, None when it does."""
+    expiry = profile.outputs[point].expiry
+    if expiry is None:
+        return f"{profile.profile} has no expiry for {point}"
+    if not profile.expiries[expiry].as_delivered:
+        return f"{profile.profile} leaves the factory with {expiry}, the watchdog of {point}, off, and no register proves it on"
+    return None
+
+
 def _block(draft: Draft[RackFile], found: dict[str, tuple[str, Profile, Point]]) -> None:
-    """The valves are one write, the permit another: neither may re-arm the other's expiry."""
-    block = [found[tag] for tag in VALVE_BLOCK if tag in found]
-    if len(block) != len(VALVE_BLOCK):
+    """The valves are one write, the permit another: neither may re-arm the other's expiry.
+
+    FCV-101 may be a device of its own, which is written by itself; in the valves' device it is the fifth of their write.
+    """
+    if not found.keys() >= set(VALVE_BLOCK):
         return
-    bus, profile, first = block[0]
-    for place, (tag, (other, _, point)) in enumerate(zip(VALVE_BLOCK, block, strict=True)):
+    bus, profile, first = found[VALVE_BLOCK[0]]
+    together = [tag for tag in VALVE_BLOCK if tag != THROTTLE or found[tag][0] == bus]
+    block = [found[tag] for tag in together]
+    for place, (tag, (other, _, point)) in enumerate(zip(together, block, strict=True)):
         if (other, point.table, point.address) != (bus, first.table, first.address + place):
             draft.add(
                 ("tags", tag, "point"),
-                f"{', '.join(VALVE_BLOCK)} are one write: they have to lie side by side in one device",
+                f"{', '.join(together)} are one write: they have to lie side by side in one device",
                 f"{bus} {first.table} {first.address + place}",
             )
             return
     if "XS-101" not in found or found["XS-101"][0] != bus:
         return
     permit = found["XS-101"][2]
-    if permit.table is first.table and first.address <= permit.address < first.address + len(VALVE_BLOCK):
+    if permit.table is first.table and first.address <= permit.address < first.address + len(block):
         draft.add(("tags", "XS-101", "point"), "the permit lies inside the valves' write", "a register of its own")
     names = {
         name

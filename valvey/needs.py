@@ -11,8 +11,9 @@ from valvey.core.policy import PolicyRule
 from valvey.core.trips import Trip
 
 OUTPUT_TAGS: tuple[str, ...] = tuple(tag for tag, _ in NO_WRITE.items())
-VALVE_BLOCK = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101")
-"""Written as one request, in the order of the registers."""
+THROTTLE = "FCV-101"
+VALVE_BLOCK = ("XV-101", "XV-102", "XV-103", "XV-104", THROTTLE)
+"""Written as one request, in the order of the registers; FCV-101 by itself where it is a device of its own."""
 MAYBE_OUTPUTS = frozenset({STROKE})
 """Outputs that a rack may do without: not every valve controller times a partial stroke."""
 EXPIRING = ("XS-101", "XV-101", "XV-102", "XV-103", "XV-104")

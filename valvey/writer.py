@@ -14,14 +14,15 @@ from fieldkit.device import Device
 from fieldkit.reading import Quality, Reading
 from fieldkit.tag import WRITE_ACK
 from fieldkit.units import Unit
+from valvey.throttle import ThrottleWriter
 
 REFRESH_S = 0.25
 """The whole demand is written again this long after the last time, whatever the feedback says (limit: 0.5 s)."""
 RETRY_S = 0.02
 ONCE_S = 0.3
 """What is written once is written at once or not at all: later it would meet another rack."""
-PERMIT, STROKE = "XS-101", "XK-101"
-VALVES = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101")
+PERMIT, STROKE, THROTTLE = "XS-101", "XK-101", "FCV-101"
+VALVES = ("XV-101", "XV-102", "XV-103", "XV-104", THROTTLE)
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class Writer:
     """Writes one rack's demand: the permit falls first and rises last.
 
     places     output tag -> its device and point; the five of VALVES are one write to one device, XS-101 is another
+    throttle   writes FCV-101 where that is a device of its own; VALVES are then four
     readings   gets WRITE-ACK: when the valve block was last acknowledged (echo and read-back)
     """
 
@@ -62,12 +64,21 @@ class Writer:
         """When the valve block was last acknowledged since start; None = never."""
         self.counters = WriteCounters()
         self.last_error = ""
+        self.throttle: ThrottleWriter | None = None
+        if THROTTLE in self._places and {self._places[tag][0] for tag in VALVES if tag in self._places} != {
+            self._places[THROTTLE][0]
+        }:
+            device, point = self._places[THROTTLE]
+            self.throttle = ThrottleWriter(device, point, clock, refresh_s)
 
     def put(self, writes: Mapping[str, float]) -> bool:
         """Take the demand of one scan; True when it differs from the last one. Never blocks.
 
         An empty demand means that nothing may be written. A stroke test is written once, and never repeated.
         """
+        if self.throttle is not None:
+            self.throttle.put(writes.get(THROTTLE))
+            writes = {tag: value for tag, value in writes.items() if tag != THROTTLE}
         once = writes.get(STROKE)
         if once is not None:
             writes = {tag: value for tag, value in writes.items() if tag != STROKE}
@@ -86,6 +97,14 @@ class Writer:
 
     async def run(self) -> None:
         """Write for ever."""
+        if self.throttle is None:
+            await self._run()
+            return
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self._run())
+            both.create_task(self.throttle.run())
+
+    async def _run(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
