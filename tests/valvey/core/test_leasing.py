@@ -228,3 +228,33 @@ def test_the_coordinator_always_believes_in_a_lease_for_longer_than_the_rack(
         now_s += delay_s
         if held(leasing, now_s):
             assert leasing.until_s <= replied_s + 35.0
+
+
+def test_a_new_rack_has_asked_for_nothing_and_seen_nobody() -> None:
+    assert Leasing() == Leasing(0, 0, None, {}, 0.0, None, 0.0, (), None, 0.0, None, None)
+    assert MOST_OPEN == 4
+
+
+def test_messages_are_numbered_from_one_and_an_answered_one_is_not_open_any_more() -> None:
+    leasing, ask = asking(100.0)
+    assert (leasing.number, leasing.sent) == (1, (ask,))
+    leasing, (again,), _ = turn(leasing, SEED, 103.0)
+    assert (leasing.number, leasing.sent) == (2, (ask, again))
+    leasing, _ = hear(leasing, yes(ask), 103.1)
+    assert leasing.sent == (again,)
+    leasing, _ = hear(leasing, yes(again), 103.2)
+    assert (leasing.number, leasing.sent) == (2, ())
+
+
+@pytest.mark.parametrize(("now_s", "heard"), [(129.9, Heard.GRANTED), (130.0, Heard.IGNORED), (130.1, Heard.IGNORED)])
+def test_an_answer_that_comes_when_its_lease_is_over_is_of_no_use(now_s: float, heard: Heard) -> None:
+    leasing, ask = asking(100.0)
+    leasing, became = hear(leasing, yes(ask), now_s)
+    assert became is heard
+    assert held(leasing, now_s) is (heard is Heard.GRANTED)
+
+
+def test_a_lease_that_is_over_has_nothing_left() -> None:
+    assert left_s(holding(100.0), 130.0) == 0.0
+    assert left_s(holding(100.0), 999.0) == 0.0
+    assert left_s(Leasing(until_s=130.0), 100.0) == 0.0
