@@ -118,6 +118,12 @@ def test_who_asks_for_something_else_meanwhile_is_refused_as_busy() -> None:
     assert (memory.waiting, answers, facts) == (one.memory.waiting, {0: ("z", "busy")}, [])
 
 
+def test_of_two_in_one_scan_the_first_waits() -> None:
+    memory, _, answers, facts = heard(rack(), a_request("test"), a_request("open", "z"))
+    assert memory.waiting is not None
+    assert (memory.waiting.name, answers, len(facts)) == ("test", {1: ("z", "busy")}, 1)
+
+
 @pytest.mark.parametrize("name", ["cancel", "dark", "isolate", "emergency_stop"])
 def test_whoever_asks_for_less_ends_it(name: str) -> None:
     one = rack(waiting=waiting(isolated().now_s))
