@@ -44,7 +44,11 @@ class Alternative(Model):
     shift: int = 0
     """Address of every point concerned, against the other alternatives."""
     points: dict[Name, Change] = Field(default_factory=dict)
-    """Points as this source has them; the one in use repeats what the profile says."""
+    """Points as this source has them; the one in use repeats what the profile says, so that there is a way back."""
+
+    def stated(self) -> frozenset[tuple[str, str]]:
+        """Return ``(point, key)`` of all that it states."""
+        return frozenset((point, key) for point, change in self.points.items() for key in change.given())
 
 
 class Decision(Model):
@@ -75,6 +79,13 @@ class Conflict(Model):
             out.append(f"used: no alternative {self.used}")
         for name, one in self.alternatives.items():
             out += [f"alternatives.{name}: {p} is not listed in points" for p in one.points if p not in self.points]
+        stated = {name: one.stated() for name, one in self.alternatives.items()}
+        every = frozenset().union(*stated.values())
+        for name, keys in stated.items():
+            out += [
+                f"alternatives.{name}: {p}.{key} is stated by another alternative only"
+                for p, key in sorted(every - keys)
+            ]
         if self.decide.point is not None and self.decide.point not in self.points:
             out.append(f"decide.point: {self.decide.point} is not listed in points")
         if self.decide.within is not None and self.decide.within[0] >= self.decide.within[1]:

@@ -58,7 +58,11 @@ def test_the_other_alternative_moves_the_points_there_and_back() -> None:
 def test_an_alternative_may_change_what_the_counts_mean() -> None:
     one = conflict(
         alternatives={
-            "one_based": Alternative(says="high word first", cite="list A", points={"flow": Change(address=3059)}),
+            "one_based": Alternative(
+                says="high word first",
+                cite="list A",
+                points={"flow": Change(address=3059, word_order=WordOrder.ABCD)},
+            ),
             "other": Alternative(
                 says="low word first, elsewhere",
                 cite="list B",
@@ -66,7 +70,8 @@ def test_an_alternative_may_change_what_the_counts_mean() -> None:
             ),
         }
     )
-    point = choose(with_conflict(one), "base", "other").points["flow"]
+    flow = number(3059, PointType.F32, word_order=WordOrder.ABCD)
+    point = choose(with_conflict(one, flow=flow), "base", "other").points["flow"]
     assert (point.address, point.word_order) == (7, WordOrder.CDAB)
 
 
@@ -91,6 +96,15 @@ def test_a_choice_that_makes_no_sound_profile_is_refused() -> None:
             },
             "xy is not listed in points",
         ),
+        (
+            {
+                "alternatives": {
+                    "one_based": Alternative(says="wire", cite="list", points={"flow": Change(address=1)}),
+                    "zero_based": Alternative(says="wire", cite="list"),
+                }
+            },
+            "zero_based: flow.address is stated by another alternative only",
+        ),
     ],
 )
 def test_a_conflict_that_contradicts_itself_is_refused(more: dict[str, Any], why: str) -> None:
@@ -104,7 +118,7 @@ def test_a_conflict_about_unknown_points_or_written_otherwise_than_used_is_refus
     lying = conflict(
         alternatives={
             "one_based": Alternative(says="wire", cite="list", points={"flow": Change(address=1)}),
-            "zero_based": Alternative(says="wire", cite="list"),
+            "zero_based": Alternative(says="wire", cite="list", points={"flow": Change(address=2)}),
         }
     )
     with pytest.raises(ValidationError, match="not written as one_based has it: address is 1"):
