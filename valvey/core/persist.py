@@ -19,7 +19,7 @@ from valvey.core.memory import FORMAT, Answered, Memory
 
 _MEMORY = TypeAdapter(Memory)
 _ANSWERED = TypeAdapter(tuple[Answered, ...])
-_APART = {"alarms", "answered"}
+_APART = {"answered"}
 #: By format: the fields that it brought. Whatever else is missing was lost.
 BROUGHT: dict[int, frozenset[str]] = {
     2: frozenset({"leasing", "waiting", "uncoordinated", "sensors", "sensors_s", "steering", "stroke"}),
@@ -60,7 +60,7 @@ def with_answers(memory: Memory, parts: Iterable[bytes]) -> Memory:
 
 def to_dict(memory: Memory) -> dict[str, Any]:
     """Return ``memory`` without its answers as plain data."""
-    document: dict[str, Any] = _MEMORY.dump_python(memory, mode="json", exclude=_APART)
+    document: dict[str, Any] = _MEMORY.dump_python(replace(memory, alarms={}), mode="json", exclude=_APART)
     document["alarms"] = [alarm.to_dict(state) for state in memory.alarms.values()]
     return document
 
@@ -78,7 +78,7 @@ def from_dict(document: Any) -> Memory:
     if unknown or missing:
         raise ValueError(f"the memory is not whole: unknown {unknown}, missing {missing}")
     fields = document | {"format": FORMAT}
-    alarms = fields.pop("alarms", [])
+    alarms = fields.pop("alarms")
     try:
         memory = _MEMORY.validate_python(fields)
         return replace(memory, alarms=_alarms(alarms))
@@ -99,6 +99,6 @@ def _alarms(states: Sequence[Mapping[str, Any]]) -> dict[str, AlarmState]:
 
 
 def _first(error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_input=False)[0]
+    problem = error.errors()[0]
     place = ".".join(map(str, problem["loc"])) or "the document"
     return f"{place}: {problem['msg']}"

@@ -140,6 +140,7 @@ def edited(**changes: Any) -> bytes:
         (edited(leasing=...), "missing ['leasing']"),
         (OLD.replace(b'"locks"', b'"lock"'), "missing ['locks']"),
         (edited(locks=...), "missing ['locks']"),
+        (edited(alarms=...), "missing ['alarms']"),
         (edited(later=1), "unknown ['later']"),
         (edited(state="OPEN"), "state"),
         (edited(since_s="soon"), "since_s"),
