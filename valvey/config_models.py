@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fieldkit import point
+from fieldkit import model
 from valvey.config_bus import Bus as Bus
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")]
@@ -20,7 +20,7 @@ Lane = Literal["fast", "normal", "slow"]
 LANES: tuple[Lane, ...] = ("fast", "normal", "slow")
 
 
-class Model(point.Model):
+class Model(model.Model):
     """Frozen, no unknown keys, no silent conversion, no NaN; what stands under a field is its documentation.
 
     ``draw_config`` reads it there: pydantic would read this source, at each start of a daemon, for nobody.
