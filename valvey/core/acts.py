@@ -17,8 +17,6 @@ from valvey.core.view import View
 from valvey.core.virtual_sensors import relearn
 
 Outcome = tuple[Memory, Answered, tuple[Fact, ...]]
-#: Names that only say that the past is not known; nothing in the field has to be clear for them.
-_MEMORY_ONLY = frozenset({"MEM", "ADOPTED", "RESTART_LOOP"})
 _CLEAR = frozenset({Verdict.HEALTHY, Verdict.NOT_ARMED})
 #: More people than ever work on one rack; the memory stays small whatever a client sends.
 LOCKS_MAX = 64
@@ -44,7 +42,7 @@ def _reset(view: View, judged: Judged, trips: tuple[Trip, ...], request: Request
             return memory, refused(request, "bypassed", reason, allow), ()
         keys = [trip.key for trip in trips if trip.sif == name and not trip.shadow and not trip.cap]
         open_keys = [key for key in keys if judged.judgements[key].verdict not in _CLEAR]
-        if name not in _MEMORY_ONLY and open_keys:
+        if open_keys:  # none for what only says that the past is not known: nothing in the field has to be clear
             seen = judged.judgements[open_keys[0]]
             reason = f"the cause of {name} is not clear: {open_keys[0]} is {seen.verdict} at {seen.tag} ({seen.value})"
             return (

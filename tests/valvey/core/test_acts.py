@@ -380,6 +380,14 @@ def test_evidence_that_is_over_is_forgotten_with_the_next() -> None:
     assert set(node.memory.evidence_s) == {"TRAY-8"}
 
 
+@pytest.mark.parametrize(("left_s", "kept"), [(0.0, {"TRAY-8"}), (0.001, {"TRAY-7", "TRAY-8"})])
+def test_evidence_is_over_at_its_very_end(left_s: float, kept: set[str]) -> None:
+    start = standing(State.FLOWING)
+    now_s = evidence(start, "8", True)[0].now_s
+    start = replace(start, memory=replace(start.memory, evidence_s={"TRAY-7": now_s + left_s}))
+    assert set(evidence(start, "8", True)[0].memory.evidence_s) == kept
+
+
 def test_two_wet_trays_isolate_as_the_policy_says() -> None:
     node, _answer = evidence(standing(State.FLOWING), "7", True)
     node, _answer = evidence(node, "8", True)
