@@ -166,7 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     store = Store(args.folder, tree)
     base = store.recall("baseline")
     if base is None:
-        base = baseline(args.package, args.tests, leave_out_failing=args.leave_out_failing)
+        base = baseline(args.package, args.tests, workers=args.workers, leave_out_failing=args.leave_out_failing)
         store.keep("baseline", base)
         print(f"{len(base.tests)} tests concern it; they took {time.monotonic() - began_s:.0f} s", flush=True)
     hunt = Hunt(sources, store, reasons, began_s + args.for_s)

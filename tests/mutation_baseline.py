@@ -22,7 +22,8 @@ import coverage
 import pytest
 
 from tests.mutants import Mutant
-from tests.mutation_workers import QUICK, file_of, hush, module_of, start
+from tests.mutation_workers import NOTHING_WRONG, QUICK, file_of, hush, module_of, start
+from tests.spread import deal
 
 Line = tuple[str, int]
 _COLLECTED, _SHARED = "collect ", "share "
@@ -190,21 +191,48 @@ def _libraries() -> tuple[str, ...]:
     )
 
 
-def baseline(package: Path, tests: Sequence[str], *, leave_out_failing: bool = False) -> Baseline:
+def merged(bases: Sequence[Baseline]) -> Baseline:
+    """Return one record of several, each of other tests."""
+    tests: list[str] = []
+    took_s: list[float] = []
+    collection, touching = defaultdict[Line, int](int), defaultdict[Line, int](int)
+    for base in bases:
+        for into, found in ((collection, base.at_collection), (touching, base.touching)):
+            for line, mask in found.items():
+                into[line] |= mask << len(tests)
+        tests += base.tests
+        took_s += base.took_s
+    at_import = frozenset[Line]().union(*(base.at_import for base in bases))
+    libraries = dict.fromkeys(name for base in bases for name in base.libraries)
+    return Baseline(tuple(tests), tuple(took_s), at_import, dict(collection), dict(touching), tuple(libraries))
+
+
+def files_of(tests: Sequence[str]) -> list[Path]:
+    """Expand folders to their test files, without those that an ``--ignore=`` names."""
+    ignored = [Path(word.removeprefix("--ignore=")) for word in tests if word.startswith("--ignore=")]
+    given = [Path(word) for word in tests if not word.startswith("-")]
+    found = [file for path in given for file in ([path] if path.is_file() else sorted(path.rglob("test_*.py")))]
+    return [file for file in dict.fromkeys(found) if not any(file.is_relative_to(top) for top in ignored)]
+
+
+def baseline(package: Path, tests: Sequence[str], *, workers: int = 1, leave_out_failing: bool = False) -> Baseline:
     """Run the tests as they are; raise SystemExit when one that touches the package does not pass, or leave it out."""
-    process, answer = start(_record, package, tests)
-    try:
-        code, failed, base = answer.recv()
-    except EOFError:
-        raise SystemExit("mutation: the worker that runs the unchanged tests died") from None
-    process.join()
-    relevant = [test for test in failed if test in set(base.tests)]
-    if leave_out_failing and relevant:
-        print(f"left out, since they fail without any mutant: {', '.join(relevant)}")
-        assert isinstance(base, Baseline)
-        return base.without(set(relevant))
-    if code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or relevant:
-        failed = relevant or failed
-        raise SystemExit(f"mutation: the tests fail without any mutant: {', '.join(failed) or f'pytest exit {code}'}")
-    assert isinstance(base, Baseline)
-    return base
+    hands = deal({str(file): float(file.stat().st_size) for file in files_of(tests)}, workers)
+    jobs = [start(_record, package, hand) for hand in hands]
+    bases, failed = [], []
+    for process, answer in jobs:
+        try:
+            code, wrong, base = answer.recv()
+        except EOFError:
+            raise SystemExit("mutation: a worker that runs the unchanged tests died") from None
+        process.join()
+        if code not in {*NOTHING_WRONG, pytest.ExitCode.TESTS_FAILED}:
+            raise SystemExit(f"mutation: the tests cannot be run: {', '.join(wrong) or f'pytest exit {code}'}")
+        bases.append(base)
+        failed += [test for test in wrong if test in set(base.tests)]
+    base = merged(bases)
+    if failed and not leave_out_failing:
+        raise SystemExit(f"mutation: the tests fail without any mutant: {', '.join(failed)}")
+    if failed:
+        print(f"left out, since they fail without any mutant: {', '.join(failed)}")
+    return base.without(failed) if failed else base

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from tests.mutants import Mutant, mutants_of
-from tests.mutation_baseline import Baseline, baseline
+from tests.mutation_baseline import Baseline, baseline, files_of
 from tests.mutation_hunt import Orders, stages_of
 from tests.mutation_store import Store, Verdict, digest_of
 from tests.mutation_swap import CannotSwapError, functions_in, swap
@@ -116,7 +116,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Baseline:
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return baseline(Path("toy"), ["checks"])
+    return baseline(Path("toy"), ["checks"], workers=2)
 
 
 def told(base: Baseline, what: str) -> tuple[set[str], set[str]]:
@@ -143,6 +143,14 @@ def test_what_a_shared_fixture_runs_concerns_every_test_of_its_file(base: Baseli
     tests = base.numbers(base.touching["toy/limit.py", lines[0]])
     assert {base.tests[n].partition("::")[0] for n in tests} == {"checks/test_one.py"}
     assert len(tests) == 4
+
+
+def test_folders_are_expanded_without_what_is_ignored(tmp_path: Path) -> None:
+    for name in ("a/test_1.py", "a/b/test_2.py", "a/wire/test_3.py", "a/helper.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = files_of([str(tmp_path / "a"), f"--ignore={tmp_path}/a/wire", str(tmp_path / "a" / "test_1.py")])
+    assert [file.name for file in found] == ["test_2.py", "test_1.py"]
 
 
 # --- orders -----------------------------------------------------------------------------------------------------------------
