@@ -8,17 +8,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fieldkit import envelope
-from fieldkit.alarm import Phase
-from fieldkit.canary import Canary
 from fieldkit.envelope_parts import PointMeta
-from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming, Settings
-from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
+from fieldkit.outbox import Keep, Outgoing
 from fieldkit.reading import Quality, Reading
-from fieldkit.topics import DELIVERIES, Daemon, Kind, request_filter
+from fieldkit.topics import Daemon, Kind, request_filter
 from fieldkit.units import Unit
 from valvey import letters
 from valvey.ceiling_box import CeilingBox
@@ -33,6 +30,7 @@ from valvey.inbox import Inbox
 from valvey.keeper import Keeper, matters
 from valvey.lease_box import LeaseBox
 from valvey.letters import Sender
+from valvey.post import Post
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
@@ -42,7 +40,6 @@ PATIENCE_S = 2.0
 SOONEST_S = 0.1
 """Telemetry on a change of a contact or a quality goes out at most this often."""
 LOOK_AGAIN_S = 0.004
-JSON = Properties(content_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class DeskCounters:
     """Facts that were told although their memory was not on disk in time."""
 
 
-class Desk:
+class Desk(Post[Sender]):
     """Tells of one rack and takes its requests.
 
     readings    the shared readings, looked at when a snapshot is due; get what the coordinator leaves the rack
@@ -89,53 +86,38 @@ class Desk:
         judge_times_unsynced: bool = False,
         loop: str | None = None,
     ) -> None:
+        super().__init__(sender, now_s, memory.alarms)
         self.counters = DeskCounters()
         self.event_seq = event_seq
-        self.session: MqttSession | None = None
-        self.outbox = Outbox()
-        """What waits for a session; each one empties it."""
         self.keeper: Keeper | None = None
-        self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None
         self.inbox = Inbox(
             sender.site,
             sender.rack,
-            refuse=self._refuse,
+            refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
             wall_s=lambda: sender.wall_of(now_s()),
             synced=lambda: judge_times_unsynced or sender.synced(),
         )
         self.leases = LeaseBox(sender.site, loop, sender.rack, sender.simulated)
         boxes = (self.leases, CeilingBox(sender.site, loop, sender.rack, readings, now_s))
         self._boxes = {topic: box for box in boxes for topic in box.filters()}
-        self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
+        self._readings, self._limits, self._points = readings, limits, points
         self._memory, self._told_key = memory, _state_key(memory)
-        self._telemetry_s, self._now_s = telemetry_s, now_s
+        self._telemetry_s = telemetry_s
         self._waiting: deque[_Waiting] = deque()
         self._snapshot_s = self._looked_s = float("-inf")
         self._shown: dict[str, tuple[Quality, float | None]] = {}
         self._telemetry_seq = 0
         self._look_again: asyncio.TimerHandle | None = None
-        self._alarms_told: set[str] = set(memory.alarms)
 
     def take_requests(self) -> tuple[Request, ...]:
         return self.inbox.take()
 
     def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> "MqttSession":
         """Make the session; whoever supervises runs it."""
-        from fieldkit.mqtt import MqttSession  # and the client with it, for which no rack waits unguarded
-
-        sender = self._sender
-        self.session = MqttSession(
-            replace(settings, max_payload=envelope.MESSAGE_BYTES) if self._boxes else settings,
-            subscriptions=[request_filter(sender.site, sender.rack, Daemon.VALVEY), *self._boxes],
-            birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "online")),
-            offline=self._outgoing(Kind.AVAILABILITY, letters.availability(sender, "offline")),
-            snapshot=self.snapshot,
-            on_message=self.message,
-            notice=notice,
-            canary=Canary(sender.topic(Kind.CANARY), self._canary),
-            outbox=self.outbox,
-        )
-        return self.session
+        if self._boxes:
+            settings = replace(settings, max_payload=envelope.MESSAGE_BYTES)
+        topics = [request_filter(self._sender.site, self._sender.rack, Daemon.VALVEY), *self._boxes]
+        return self._connect(settings, topics, self.snapshot, self.message, notice)
 
     def message(self, incoming: Incoming) -> None:
         """Take one message. Never raises for what is in it."""
@@ -173,7 +155,7 @@ class Desk:
             self._waiting.popleft()
             for number, fact in enumerate(first.facts):
                 self._tell(fact, first.memory, seq + number)
-            if self.session is not None and self.session.status.state == "connected":
+            if self.connected:
                 for letter in self.leases.letters(first.asks):
                     self._put(letter)
             told = True
@@ -192,15 +174,14 @@ class Desk:
         yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
         yield self._outgoing(Kind.STATE, letters.state(self._sender, self._memory))
         for name in sorted(self._alarms_told | self._memory.alarms.keys()):
-            yield self._alarm(name, self._memory)
+            yield self._alarm(name, self._memory.alarms.get(name))
 
     def _tell(self, fact: Fact, memory: Memory, seq: int) -> None:
         self.counters.events += 1
         self._put(self._outgoing(Kind.EVENT, letters.event(self._sender, fact, seq), keep=Keep.EVERY))
         if fact.kind is FactKind.ALARM:
             name = str(fact.fields["alarm"])
-            self._alarms_told.add(name)
-            self._put(self._alarm(name, memory))
+            self._put(self._alarm(name, memory.alarms.get(name)))
         if fact.kind in {FactKind.ANSWER, FactKind.PROGRESS, FactKind.ENDED}:
             client, request_id = str(fact.fields["client"]), str(fact.fields["id"])
             pending = any(one.id == request_id for one in memory.pending)
@@ -222,7 +203,7 @@ class Desk:
         self._snapshot_s = now_s
         self._telemetry_seq += 1
         self.counters.snapshots += 1
-        if self.session is not None and self.session.status.state == "connected":
+        if self.connected:
             shown = self._readings | derived(self._readings, self._memory, self._limits, now_s)
             payload = letters.telemetry(self._sender, shown, self._limits, now_s, self._telemetry_seq)
             self._put(self._outgoing(Kind.TELEMETRY, payload))
@@ -237,61 +218,6 @@ class Desk:
             return False
         self._shown = shown
         return True
-
-    def _alarm(self, name: str, memory: Memory) -> Outgoing:
-        """The alarm's retained message; an empty one takes it away when it is normal."""
-        state = memory.alarms.get(name)
-        if state is None or state.phase is Phase.NORMAL:
-            return Outgoing(self._sender.topic(Kind.ALARM, name), b"", 1, True)
-        return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
-
-    def _refuse(self, client: str, refusal: Refusal, properties: Properties) -> None:
-        self.refused_at_the_door(client, refusal)
-        response = envelope.Response(
-            simulated=self._sender.simulated,
-            id=refusal.about,
-            request=None,
-            status=envelope.Status.REFUSED,
-            wall_s=self._sender.wall_of(self._now_s()),
-            state_seq=self._memory.state_seq,
-            code=refusal.code,
-            reason=refusal.reason,
-            would_allow=refusal.would_allow,
-        )
-        self._respond(client, response, properties)
-
-    def _respond(self, client: str, response: envelope.Response, asked: Properties | None) -> None:
-        """Answer on the client's own topic, the only one that belongs to it; its correlation data comes back."""
-        topic = self._sender.topic(Kind.RESPONSE, client)
-        properties = Properties(
-            correlation=asked.correlation if asked is not None else None, content_type="application/json"
-        )
-        delivery = DELIVERIES[Kind.RESPONSE]
-        self._put(Outgoing(topic, envelope.dump(response), delivery.qos, delivery.retain, Keep.EVERY, properties))
-
-    def _canary(self, number: int) -> bytes:
-        canary = envelope.Canary(
-            simulated=self._sender.simulated, boot_id=self._sender.boot_id, seq=number, mono_s=self._now_s()
-        )
-        return envelope.dump(canary)
-
-    def _outgoing(self, kind: Kind, payload: Any, *rest: str, keep: Keep = Keep.LATEST) -> Outgoing:
-        delivery = DELIVERIES[kind]
-        topic = self._sender.topic(kind, *rest)
-        return Outgoing(topic, envelope.dump(payload), delivery.qos, delivery.retain, keep, JSON)
-
-    def _put(self, message: Outgoing) -> None:
-        if self.session is None:
-            self.outbox.put(message)
-        else:
-            self.session.tell_nowait(
-                message.topic,
-                message.payload,
-                qos=message.qos,
-                retain=message.retain,
-                keep=message.keep,
-                properties=message.properties,
-            )
 
 
 def _state_key(memory: Memory) -> tuple[object, ...]:

@@ -1,17 +1,12 @@
 """``valvey run``: one rack from its configuration to a guarded loop, and to an end that leaves the outputs as found."""
 
 import asyncio
-import importlib.metadata
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from fieldkit import logs
 from fieldkit.envelope_parts import PointMeta
-from fieldkit.journal import Journal
-from fieldkit.service import InstanceLock, Watchdog, notify, stop_on_signals
-from fieldkit.store import Store
-from fieldkit.supervise import Death, Supervisor
+from fieldkit.service import Watchdog, notify, stop_on_signals
 from fieldkit.tag import WRITE_ACK
 from fieldkit.units import Unit
 from valvey import broker, scan
@@ -22,6 +17,7 @@ from valvey.core.steering import CEILING_TAG
 from valvey.core.step import setup
 from valvey.desk import PATIENCE_S, Desk
 from valvey.field import Field
+from valvey.host import Host, run_alone, version
 from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
 from valvey.letters import Sender
 from valvey.logbook import Logbook
@@ -30,39 +26,27 @@ from valvey.paths import Paths
 from valvey.recorder import Recorder
 from valvey.safe_shutdown import SafeShutdown
 from valvey.scan import Guard, ScanCounters
-from valvey.wallclock import BootClock, WallClock
 
-MOST_JOURNAL = 256 * 1024 * 1024
 LAST_NEWS_LOOKS = 25
 """Times 10 ms: how long the end waits for the memory of what is still to be told."""
 PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE, CEILING_TAG: Unit.L_MIN}
 """Readings that the shell makes itself."""
 
 
-def version() -> str:
-    """The installed version; ``0`` from a bare source tree."""
-    try:
-        return importlib.metadata.version("racky-valvey")
-    except importlib.metadata.PackageNotFoundError:
-        return "0"
-
-
-class Daemon:
+class Daemon(Host):
     """One rack's daemon, put together."""
 
     def __init__(self, config: RackConfig, log: Logbook) -> None:
-        data = config.data
-        self.config, self.log = config, log
-        self.clock = BootClock(speed=data.speed or 1.0, simulated=data.simulated)
-        self.wall = WallClock(self.clock)
-        self.limits = to_limits(config)
-        self.paths = Paths.of(config)
-        self.store = Store(self.paths.memory, self._disk)
-        self.supervisor = Supervisor(self._died)
-        self._keeper: Keeper | None = None
-        most = data.journal.most_mb * 1024 * 1024 if data.journal is not None else MOST_JOURNAL
-        self.journal = Journal(self.paths.journal, self._journal_disk, most_bytes=most)
-        self._journal_trouble: str | None = None
+        data, paths = config.data, Paths.of(config)
+        super().__init__(
+            log,
+            speed=data.speed,
+            simulated=data.simulated,
+            memory=paths.memory,
+            journal=paths.journal,
+            journal_mb=None if data.journal is None else data.journal.most_mb,
+        )
+        self.config, self.paths, self.limits = config, paths, to_limits(config)
 
     async def run(self) -> None:
         """Guard the rack until SIGTERM or SIGINT. Raises what ended the guard, if anything did."""
@@ -81,9 +65,9 @@ class Daemon:
                 field.readings,
                 event_seq=lambda: desk.event_seq,
                 starts=self._starts_file(),
-                journal_fault=lambda: self._journal_trouble is not None,
+                journal_fault=lambda: self.journal_trouble is not None,
             )
-            desk.keeper = self._keeper = keeper
+            desk.keeper = self.keeping = keeper
             self.journal.open_nowait()
             recorder = self._recorder(field)
             desk.refused_at_the_door = recorder.refused_at_the_door
@@ -108,7 +92,7 @@ class Daemon:
             self.supervisor.start_essential("scan", guard.run)
             safely = SafeShutdown(desk.inbox, guard)
             with _on_signal(signal.SIGUSR1, safely.ask):
-                await self._until_told(stop, safely)
+                await self.until_told(stop, safely.finished())
             await self._end(field, desk, keeper, recorder, guard)
 
     def _begin(self) -> tuple[Memory, int]:
@@ -175,23 +159,6 @@ class Daemon:
         await session.run()
         await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
 
-    async def _until_told(self, stop: asyncio.Event, safely: SafeShutdown) -> None:
-        """Return at a signal, or when a safe shutdown has brought the rack where it can be left."""
-        loop = asyncio.get_running_loop()
-        tasks = [
-            loop.create_task(stop.wait()),
-            loop.create_task(self.supervisor.wait()),
-            loop.create_task(safely.finished()),
-        ]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if tasks[1].done():
-                tasks[1].result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder, guard: Guard) -> None:
         """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""
         notify("STOPPING=1")
@@ -205,18 +172,10 @@ class Daemon:
             session.stop()
             await asyncio.sleep(0)
         keeper.hand_over(guard.memory, self.clock.now_s())
-        if session is not None:
-            for _ in range(150):
-                if session.status.state == "stopped":
-                    break
-                await asyncio.sleep(0.01)
-        await self.supervisor.stop(0.5)
+        await self.say_goodbye(session)
         await field.close()
         recorder.close()
-        if not self.journal.close(0.5):
-            self.log.trouble("journal_not_written_at_the_end", detail="the disk did not take it in time")
-        if not self.store.close(1.0):
-            self.log.trouble("memory_not_kept_at_the_end", detail="the disk did not take it within 1 s")
+        self.close_disks()
         self.log.note("stopped", outputs="as found", scans=guard.counters.scans, missed=guard.counters.missed)
 
     def _status(self, memory: Memory, counters: ScanCounters, desk: Desk) -> str:
@@ -246,34 +205,6 @@ class Daemon:
         fast_s = self.config.data.scan.fast_s
         return Recorder(self.journal, units, self.limits, fast_s=fast_s, started=started)
 
-    def _journal_disk(self, trouble: str | None) -> None:
-        self._journal_trouble = trouble
-        if trouble is None:
-            self.log.note("journal_works_again")
-        else:
-            self.log.trouble("journal_failed", detail=trouble)
-
-    def _disk(self, trouble: str | None) -> None:
-        if self._keeper is not None:
-            self._keeper.trouble = trouble
-        if trouble is None:
-            self.log.note("storage_works_again")
-        else:
-            self.log.trouble("storage_failed", detail=trouble)
-
-    def _died(self, death: Death) -> None:
-        self.log.trouble("task_ended", task=death.name, detail=str(death))
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Uvloop where it is installed, else the loop of the standard library."""
-    try:
-        module = importlib.import_module("uvloop")
-    except ImportError:
-        return asyncio.new_event_loop
-    factory: Callable[[], asyncio.AbstractEventLoop] = module.new_event_loop
-    return factory
-
 
 @contextmanager
 def _on_signal(number: signal.Signals, act: Callable[[], None]) -> Generator[None, None, None]:
@@ -288,11 +219,5 @@ def _on_signal(number: signal.Signals, act: Callable[[], None]) -> Generator[Non
 def run(config: RackConfig) -> None:
     """Guard one rack until told to stop. Raises AlreadyRunningError, or what ended the guard."""
     data = config.data
-    told = {"rack": data.rack, "daemon": "valvey", **({"simulated": "true"} if data.simulated else {})}
-    log = Logbook(logs.configure("auto", "info", None, **told).bind(**told))
-    daemon = Daemon(config, log)
-    try:
-        with InstanceLock(daemon.paths.lock), asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(daemon.run())
-    finally:
-        log.close()
+    lock = Paths.of(config).lock
+    run_alone(lock, data.simulated, lambda log: Daemon(config, log).run(), rack=data.rack, daemon="valvey")

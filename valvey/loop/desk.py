@@ -6,19 +6,15 @@ A granted lease is told once the memory that knows of it is on disk, or not at a
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from fieldkit import envelope
-from fieldkit.alarm import Phase
-from fieldkit.canary import Canary
 from fieldkit.envelope_parts import PointMeta
-from fieldkit.errors import Refusal
-from fieldkit.mqtt import MqttSession
 from fieldkit.mqtt_types import Settings
-from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
+from fieldkit.outbox import Keep, Outgoing
 from fieldkit.reading import Reading
-from fieldkit.topics import DELIVERIES, Kind
+from fieldkit.topics import Kind
 from valvey import letters
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Reply
@@ -28,6 +24,10 @@ from valvey.core.loop.step import LoopScan, state_of
 from valvey.loop import sender as payloads
 from valvey.loop.hearing import Hearing
 from valvey.loop.sender import LoopSender
+from valvey.post import JSON, Post
+
+if TYPE_CHECKING:
+    from fieldkit.mqtt import MqttSession
 
 TELEMETRY_BYTES = 262_144
 """Longest message that is taken: a rack's snapshot of some 2 000 points."""
@@ -36,7 +36,6 @@ REPLY_S = 2.0
 REASSERT_S = 5.0
 CEILING_FRACTION = 0.01
 """Ceilings are told again when one moved by more than this."""
-JSON = Properties(content_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,10 @@ class _Waiting:
     reply: Reply
 
 
-class LoopDesk:
+class LoopDesk(Post[LoopSender]):
     """Tells of one loop and takes its messages.
 
-    is_kept    whether the memory of a ticket is on disk
+    is_kept    whether the memory of a ticket is on disk; set by whoever keeps it
     client     our name in the topics of racks' requests: the user that the broker knows us by
     now_s      boot time
     """
@@ -66,14 +65,10 @@ class LoopDesk:
         event_seq: int,
         telemetry_s: float,
         now_s: Callable[[], float],
-        is_kept: Callable[[int], bool],
         client: str,
     ) -> None:
+        super().__init__(sender, now_s, memory.alarms)
         self.event_seq = event_seq
-        self.session: MqttSession | None = None
-        self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None
-        """Called with what came to the door and was no request."""
-        self.outbox = Outbox()
         self.hearing = Hearing(
             sender.site,
             sender.rack,
@@ -81,10 +76,11 @@ class LoopDesk:
             (sender.boot_id, sender.since_wall_s),
             now_s=now_s,
             wall_s=lambda: sender.wall_of(now_s()),
-            refuse=self._refuse,
+            refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
         )
-        self._sender, self._readings, self._limits, self._points = sender, readings, limits, points
-        self._memory, self._telemetry_s, self._now_s, self._is_kept = memory, telemetry_s, now_s, is_kept
+        self._readings, self._limits, self._points = readings, limits, points
+        self._memory, self._telemetry_s = memory, telemetry_s
+        self.is_kept: Callable[[int], bool] = lambda _ticket: False
         self._client = client
         self._waiting: deque[_Waiting] = deque()
         self._told_key: tuple[object, ...] = ()
@@ -92,7 +88,6 @@ class LoopDesk:
         self._state, self._state_s = state_of(memory, limits, False), memory.now_s
         self._snapshot_s = self._reasserted_s = float("-inf")
         self._telemetry_seq = 0
-        self._alarms_told: set[str] = set(memory.alarms)
 
     @property
     def others(self) -> bool:
@@ -105,20 +100,10 @@ class LoopDesk:
         """Whether a granted lease waits for the disk."""
         return bool(self._waiting)
 
-    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> MqttSession:
+    def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> "MqttSession":
         """Make the session; whoever supervises runs it."""
-        self.session = MqttSession(
-            replace(settings, max_payload=TELEMETRY_BYTES),
-            subscriptions=self.hearing.filters(),
-            birth=lambda: self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "online")),
-            offline=self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "offline")),
-            snapshot=self.snapshot,
-            on_message=self.hearing.message,
-            notice=notice,
-            canary=Canary(self._sender.topic(Kind.CANARY), self._canary),
-            outbox=self.outbox,
-        )
-        return self.session
+        settings = replace(settings, max_payload=TELEMETRY_BYTES)
+        return self._connect(settings, self.hearing.filters(), self.snapshot, self.hearing.message, notice)
 
     def tell(self, scan: LoopScan, ticket: int) -> None:
         """Tell of one step whose memory has ``ticket``. Never blocks."""
@@ -144,14 +129,14 @@ class LoopDesk:
             self._put(self._outgoing(Kind.STATE, self._state_letter()))
         if self.hearing.reassert and now_s - self._reasserted_s >= REASSERT_S:
             self.hearing.reassert, self._reasserted_s = False, now_s
-            self._put(self._outgoing(Kind.AVAILABILITY, letters.availability(self._sender, "online")))
+            self._put(self._availability("online"))
         self._snapshot(now_s)
 
     def release(self, now_s: float) -> None:
         """Tell the leases that are on disk by now; forget those that did not get there in time."""
         while self._waiting:
             first = self._waiting[0]
-            kept = self._is_kept(first.ticket)
+            kept = self.is_kept(first.ticket)
             if not kept and now_s - first.at_s < REPLY_S:
                 return
             self._waiting.popleft()
@@ -164,7 +149,7 @@ class LoopDesk:
         yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
         yield self._outgoing(Kind.STATE, self._state_letter())
         for name in sorted(self._alarms_told | self._memory.alarms.keys()):
-            yield self._alarm(name)
+            yield self._alarm(name, self._memory.alarms.get(name))
 
     def _state_letter(self) -> envelope.State:
         return payloads.state(self._sender, self._memory, self._limits, self._state_s, self.others)
@@ -180,63 +165,16 @@ class LoopDesk:
         self.event_seq += 1
         if fact.kind is LoopFactKind.ALARM:
             name = str(fact.fields["alarm"])
-            self._alarms_told.add(name)
-            self._put(self._alarm(name))
+            self._put(self._alarm(name, self._memory.alarms.get(name)))
         elif fact.kind in {LoopFactKind.ANSWER, LoopFactKind.ENDED}:
-            self._respond(str(fact.fields["client"]), payloads.response(self._sender, fact, self._memory.state_seq))
-
-    def _alarm(self, name: str) -> Outgoing:
-        state = self._memory.alarms.get(name)
-        if state is None or state.phase is Phase.NORMAL:
-            return Outgoing(self._sender.topic(Kind.ALARM, name), b"", 1, True)
-        return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
+            response = payloads.response(self._sender, fact, self._memory.state_seq)
+            self._respond(str(fact.fields["client"]), response, None)
 
     def _snapshot(self, now_s: float) -> None:
         if now_s - self._snapshot_s < self._telemetry_s:
             return
         self._snapshot_s = now_s
         self._telemetry_seq += 1
-        if self.session is not None and self.session.status.state == "connected":
+        if self.connected:
             told = payloads.telemetry(self._sender, self._readings, self._limits, now_s, self._telemetry_seq)
             self._put(self._outgoing(Kind.TELEMETRY, told))
-
-    def _refuse(self, client: str, refusal: Refusal, _properties: Properties) -> None:
-        self.refused_at_the_door(client, refusal)
-        response = envelope.Response(
-            simulated=self._sender.simulated,
-            id=refusal.about,
-            request=None,
-            status=envelope.Status.REFUSED,
-            wall_s=self._sender.wall_of(self._now_s()),
-            state_seq=self._memory.state_seq,
-            code=refusal.code,
-            reason=refusal.reason,
-            would_allow=refusal.would_allow,
-        )
-        self._respond(client, response)
-
-    def _respond(self, client: str, response: envelope.Response) -> None:
-        self._put(self._outgoing(Kind.RESPONSE, response, client, keep=Keep.EVERY))
-
-    def _canary(self, number: int) -> bytes:
-        sender = self._sender
-        canary = envelope.Canary(simulated=sender.simulated, boot_id=sender.boot_id, seq=number, mono_s=self._now_s())
-        return envelope.dump(canary)
-
-    def _outgoing(self, kind: Kind, payload: Any, *rest: str, keep: Keep = Keep.LATEST) -> Outgoing:
-        delivery = DELIVERIES[kind]
-        topic = self._sender.topic(kind, *rest)
-        return Outgoing(topic, envelope.dump(payload), delivery.qos, delivery.retain, keep, JSON)
-
-    def _put(self, message: Outgoing) -> None:
-        if self.session is None:
-            self.outbox.put(message)
-        else:
-            self.session.tell_nowait(
-                message.topic,
-                message.payload,
-                qos=message.qos,
-                retain=message.retain,
-                keep=message.keep,
-                properties=message.properties,
-            )

@@ -4,16 +4,13 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 
-from fieldkit import logs
-from fieldkit.journal import Journal
-from fieldkit.service import InstanceLock, Watchdog, notify, stop_on_signals
-from fieldkit.store import Store
-from fieldkit.supervise import Death, Supervisor
+from fieldkit.service import Watchdog, notify, stop_on_signals
 from valvey import broker
 from valvey.core.loop import leases
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.step import LoopInputs, LoopScan, state_of, step
+from valvey.host import Host, run_alone, version
 from valvey.letters import plain
 from valvey.logbook import Logbook
 from valvey.loop.cdu import Cdu
@@ -23,31 +20,29 @@ from valvey.loop.keeper import LoopKeeper, find
 from valvey.loop.recorder import LoopRecorder
 from valvey.loop.sender import LoopSender, metas
 from valvey.loop.turns import Turn
-from valvey.run import MOST_JOURNAL, loop_factory, version
-from valvey.wallclock import BootClock, WallClock
 
 LOOK_AGAIN_S = 0.01
 K = LoopFactKind
 _WARN = frozenset({K.EVENT, K.SHORT, K.EPOCH, K.LAPSED, K.TAKEN_BACK, K.STOP, K.ASKED})
 
 
-class LoopDaemon:
+class LoopDaemon(Host):
     """One loop's coordinator, put together."""
 
     def __init__(self, config: LoopConfig, log: Logbook) -> None:
         data = config.data
-        self.config, self.log = config, log
-        self.clock = BootClock(speed=data.speed or 1.0, simulated=data.simulated)
-        self.wall = WallClock(self.clock)
-        self.limits = to_limits(config)
-        most = data.journal.most_mb * 1024 * 1024 if data.journal is not None else MOST_JOURNAL
-        folder = data.journal.directory if data.journal is not None else f"{data.memory.directory}/journal"
-        self.journal = Journal(config.path(folder), self._journal_disk, most_bytes=most)
-        self.store = Store(config.path(data.memory.directory) / "loop.sqlite", self._disk)
-        self.supervisor = Supervisor(self._died)
+        folder = config.path(data.memory.directory)
+        super().__init__(
+            log,
+            speed=data.speed,
+            simulated=data.simulated,
+            memory=folder / "loop.sqlite",
+            journal=folder / "journal" if data.journal is None else config.path(data.journal.directory),
+            journal_mb=None if data.journal is None else data.journal.most_mb,
+        )
+        self.config, self.limits = config, to_limits(config)
         self.memory = LoopMemory()
         self.steps = 0
-        self._keeper: LoopKeeper | None = None
 
     async def run(self) -> None:
         """Coordinate until SIGTERM or SIGINT. Raises what ended the loop, if anything did."""
@@ -63,7 +58,8 @@ class LoopDaemon:
                 self.log.trouble("memory_not_readable", detail=left.trouble)
             self.memory = leases.begin(left.memory, self.clock.now_s())
             desk = self._desk(cdu, left.event_seq)
-            keeper = self._keeper = LoopKeeper(self.store, cdu.readings, lambda: desk.event_seq)
+            keeper = self.keeping = LoopKeeper(self.store, cdu.readings, lambda: desk.event_seq)
+            desk.is_kept = keeper.is_kept
             keeper.hand_over(self.memory)
             self.log.note("started", version=version(), epoch=self.memory.epoch, digest=self.config.digest)
             self.journal.open_nowait()
@@ -71,7 +67,7 @@ class LoopDaemon:
             desk.refused_at_the_door = recorder.refused_at_the_door
             self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
             self.supervisor.start_essential("loop", lambda: self._turn_for_ever(cdu, desk, keeper, recorder))
-            await self._until_told(stop)
+            await self.until_told(stop)
             await self._end(cdu, desk, keeper, recorder)
 
     async def turn(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> LoopScan:
@@ -147,7 +143,6 @@ class LoopDaemon:
             telemetry_s=data.mqtt.telemetry_s,
             now_s=self.clock.now_s,
             client=data.mqtt.username or f"loop-{data.loop}",
-            is_kept=lambda ticket: self._keeper is not None and self._keeper.is_kept(ticket),
         )
 
     async def _talk(self, desk: LoopDesk) -> None:
@@ -159,35 +154,17 @@ class LoopDaemon:
         await session.run()
         await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
 
-    async def _until_told(self, stop: asyncio.Event) -> None:
-        tasks = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(self.supervisor.wait())]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if tasks[1].done():
-                tasks[1].result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _end(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. The set-point stays where it is."""
         notify("STOPPING=1")
         session = desk.session
         if session is not None:
             session.stop()
-            for _ in range(150):
-                if session.status.state == "stopped":
-                    break
-                await asyncio.sleep(0.01)
-        await self.supervisor.stop(0.5)
+        await self.say_goodbye(session)
         keeper.hand_over(self.memory)
         await cdu.close()
-        if not self.store.close(1.0):
-            self.log.trouble("memory_not_kept_at_the_end", detail="the disk did not take it within 1 s")
         recorder.close()
-        if not self.journal.close(0.5):
-            self.log.trouble("journal_not_written_at_the_end", detail="the disk did not take it in time")
+        self.close_disks()
         self.log.note("stopped", set_point="as found", steps=self.steps)
 
     def _status(self, desk: LoopDesk) -> str:
@@ -202,34 +179,9 @@ class LoopDaemon:
             fields = {"what" if name == "event" else name: plain(value) for name, value in fact.fields.items()}
             (self.log.warn if fact.kind in _WARN else self.log.note)(str(fact.kind), **fields)
 
-    def _disk(self, trouble: str | None) -> None:
-        if self._keeper is not None:
-            self._keeper.trouble = trouble
-        if trouble is None:
-            self.log.note("storage_works_again")
-        else:
-            self.log.trouble("storage_failed", detail=trouble)
-
-    def _journal_disk(self, trouble: str | None) -> None:
-        """Tell of it only: what is granted waits for the memory, not for the journal."""
-        if trouble is None:
-            self.log.note("journal_works_again")
-        else:
-            self.log.trouble("journal_failed", detail=trouble)
-
-    def _died(self, death: Death) -> None:
-        self.log.trouble("task_ended", task=death.name, detail=str(death))
-
 
 def run(config: LoopConfig) -> None:
     """Coordinate one loop until told to stop. Raises AlreadyRunningError, or what ended it."""
     data = config.data
-    told = {"loop": data.loop, "daemon": "loop", **({"simulated": "true"} if data.simulated else {})}
-    log = Logbook(logs.configure("auto", "info", None, **told).bind(**told))
-    daemon = LoopDaemon(config, log)
     lock = config.path(data.memory.runtime_directory) / "lock"
-    try:
-        with InstanceLock(lock), asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(daemon.run())
-    finally:
-        log.close()
+    run_alone(lock, data.simulated, lambda log: LoopDaemon(config, log).run(), loop=data.loop, daemon="loop")

@@ -176,9 +176,9 @@ class Telling:
             event_seq=7,
             telemetry_s=1.0,
             now_s=lambda: self.paper.now_s,
-            is_kept=lambda _ticket: self.kept,
             client="loop-cdu1",
         )
+        self.desk.is_kept = lambda _ticket: self.kept
 
     def tell(self, scan: LoopScan | None = None) -> dict[str, bytes]:
         """Tell of a scan, the last one unless given; return the last message of each topic under the loop's."""
