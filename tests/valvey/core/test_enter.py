@@ -8,7 +8,8 @@ import pytest
 from tests.attack.bench import Node, rack, scan, standing, view_of
 from valvey.core.chart import FIRST_STEP, Event, State, Step
 from valvey.core.enter import enter
-from valvey.core.memory import Effect, Inventory, Latch, Memory
+from valvey.core.leasing import Leasing
+from valvey.core.memory import Effect, Inventory, Latch, Memory, Work
 
 RACK = rack()
 S, E = State, Event
@@ -190,6 +191,32 @@ def test_what_is_known_of_the_coolant_follows_the_work_on_it(
     assert (memory.inventory, memory.tested) == (inventory, tested)
     assert entered(S.TESTING, E.TESTED, S.ISOLATED, tested=False).tested
     assert not entered(S.TESTING, E.STEP_FAILED, S.ISOLATING, tested=False).tested
+
+
+WORK = {S.OPENING, S.DRAINING, S.FILLING, S.TESTING}
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("after", [state for state in S if state is not S.STARTUP])
+def test_a_state_of_work_keeps_its_own_record_forgets_the_last_failure_and_ends_with_its_grant(
+    after: State, full: bool
+) -> None:
+    before = S.ISOLATED if after is not S.ISOLATED else S.TESTING
+    known: dict[str, Any] = {"failed": "passing", "inventory": Inventory.FULL if full else Inventory.UNKNOWN}
+    asked = Leasing(work="test")
+    memory = entered(before, E.CANCEL, after, grant="id-1", leasing=asked, **known)
+    assert memory.leased is (after in WORK)
+    assert memory.work == (Work(1007.0, full=full) if after in WORK - {S.OPENING} else None)
+    assert memory.failed == (None if after in WORK | {S.FLOWING} else "passing")
+    assert not entered(before, E.CANCEL, after, grant=None, leasing=asked).leased
+    assert not entered(before, E.CANCEL, after, grant="id-1", leasing=Leasing(work="isolate")).leased
+
+
+@pytest.mark.parametrize(("event", "failed"), [(E.ISOLATE, None), (E.CANCEL, "passing")])
+def test_a_cooling_rack_forgets_its_last_failure_when_an_isolation_is_wanted(event: Event, failed: str | None) -> None:
+    node = standing(S.COOLDOWN)
+    node = replace(node, memory=replace(node.memory, failed="passing"))
+    assert entered(S.COOLDOWN, event, S.COOLDOWN, node).failed == failed
 
 
 def test_a_latch_that_only_tells_ends_opening_work() -> None:
