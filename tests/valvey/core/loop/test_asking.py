@@ -110,6 +110,17 @@ def test_a_dark_that_becomes_an_isolation_is_said_at_once() -> None:
     assert dict(asked(loop))["r4"] == "isolate"
 
 
+def test_a_dark_that_is_long_asked_for_gives_no_head_start_to_the_next_isolation() -> None:
+    loop = PaperLoop(limits(actions={"static-lost": Action.ISOLATE, "not-proven": Action.DARK})).settled()
+    loop.put("r1", latches=("SIF-9",))
+    loop.run(40.0)
+    since = len(loop.scans)
+    loop.put("r1", latches=("SIF-9", "SIF-6"))
+    loop.put("r2", latches=("SIF-6",))
+    loop.run(20.0)
+    assert {rack for rack, request in asked(loop, since) if request == "isolate"} == {"r4"}
+
+
 def test_a_reset_of_the_event_ends_the_asking() -> None:
     loop = with_policy("static-lost", Action.ISOLATE)
     lose_static(loop)

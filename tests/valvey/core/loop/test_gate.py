@@ -1,6 +1,7 @@
 """The last door before the CDU: three set-points, each in its own mode, within bounds, in small steps. Nothing else, ever."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,10 @@ def test_no_bound_of_a_site_reaches_down_to_a_stop(point: str, mode: Mode) -> No
     assert admit(point, FLOORS[mode], wide, cdu(mode, FLOORS[mode]))
 
 
+def test_twenty_percent_kilopascals_or_litres_a_minute_are_the_least() -> None:
+    assert FLOORS == {Mode.FIXED_SPEED: 20.0, Mode.CONSTANT_DP: 20.0, Mode.CONSTANT_FLOW: 20.0}
+
+
 def test_a_large_step_does_not_pass() -> None:
     most = STEP_FRACTION * 800.0
     assert admit("flow_sp", 800.0 - most, BOUNDS, cdu(Mode.CONSTANT_FLOW, 800.0))
@@ -81,6 +86,11 @@ def test_what_is_not_listed_never_passes(point: str, value: float) -> None:
     for mode, armed in product(Mode, (True, False)):
         passed = admit(point, value, BOUNDS, cdu(mode, value, armed=armed))
         assert not passed or point in ALLOWED
+
+
+def test_what_is_not_listed_does_not_pass_for_want_of_a_mode_either() -> None:
+    wide: Any = {None: Bounds(0.0, 1e9), **BOUNDS}
+    assert not admit("mode_sp", 50.0, wide, cdu(None, 50.0))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -0.0])

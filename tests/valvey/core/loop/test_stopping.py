@@ -6,9 +6,10 @@ from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.step import LoopState, state_of
-from valvey.core.loop.stopping import HOLD_S, dark
+from valvey.core.loop.stopping import dark
 
 RACKS = ("r1", "r2", "r3", "r4")
+HOLD_S = 2.0
 
 
 def allowed(**changes: object) -> PaperLoop:
@@ -98,6 +99,7 @@ def test_a_rack_that_lights_up_again_before_the_stop_begins_the_proof_anew(loop:
         ({"ET-101": 0.02 * 132.0}, State.COOLDOWN, True),
         ({"ET-101": 0.021 * 132.0}, State.COOLDOWN, False),
         ({"XI-101": 1.0}, State.COOLDOWN, False),
+        ({"XI-101": 0.5}, State.COOLDOWN, False),
         ({}, State.FLOWING, False),
         ({}, State.UNLOADING, False),
         ({}, State.OPENING, False),
@@ -153,12 +155,21 @@ def test_a_cdu_that_does_not_take_the_stop_is_told(loop: PaperLoop) -> None:
 def test_it_can_be_cancelled_until_it_is_done(loop: PaperLoop) -> None:
     assert loop.request("cancel", role="operator").fields["code"] == "nothing"
     first = ask(loop)
+    seq = loop.memory.state_seq
     told = loop.request("cancel", role="operator", why="").fields
     assert (told["status"], told["proof"]) == ("succeeded", {"cancelled": first["id"]})
     assert ends(loop) == [("cancelled", "cancelled by Edda")]
+    assert loop.memory.state_seq == seq + 1
     darken(loop, *RACKS)
     loop.run(10.0)
     assert stops(loop) == []
+
+
+def test_how_long_it_took_is_told_in_tenths_of_a_second(loop: PaperLoop) -> None:
+    ask(loop)
+    loop.scan(dt_s=0.26)
+    loop.request("cancel", role="operator")
+    assert loop.told(LoopFactKind.ENDED)[0].fields["took_s"] == 0.8
 
 
 @pytest.mark.parametrize("role", ["operator", "engineer", "coordinator", "racky", "integration", "observer"])
