@@ -99,8 +99,8 @@ field-cases: $(DEV_STAMP) mosquitto-under-ci ## run every case that people repor
 check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
 
-mutation: $(DEV_STAMP) ## break valvey/core in hundreds of ways; every one must fail a test [SAMPLE=n]
-	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED))
+mutation: $(DEV_STAMP) ## break valvey/core in thousands of ways; every one must fail a test; goes on where it was stopped [SAMPLE=n] [SEED=n] [FOR_S=n]
+	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED)) $(if $(FOR_S),--for-s $(FOR_S))
 
 BENCH_PARTS := control mass_balance latency
 bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control|mass_balance|latency [QUICK=1] [SEED=n]
