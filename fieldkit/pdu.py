@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 READS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
 BIT_TABLES = frozenset({"coil", "discrete"})
@@ -45,8 +46,12 @@ class Request:
         return f"function {self.function}, address {self.address}, count {self.count}"
 
 
+@lru_cache(maxsize=4096)
 def read_request(unit: int, table: str, address: int, count: int) -> Request:
-    """Ask for ``count`` registers or bits. Raises ValueError for what Modbus does not allow."""
+    """Ask for ``count`` registers or bits. Raises ValueError for what Modbus does not allow.
+
+    Remembered: a lane asks the same again and again.
+    """
     if not 1 <= count <= MOST_READ[table]:
         raise ValueError(f"{count} of {table} in one read; allowed: 1..{MOST_READ[table]}")
     _check(unit, address, count)

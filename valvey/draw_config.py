@@ -24,6 +24,7 @@ from valvey.ladder import (
     RELAY_S,
     RESTART_S,
 )
+from valvey.lines import MOST_SHARE
 from valvey.loop import models as loop_models
 from valvey.loop.models import LoopFile
 from valvey.policy_file import PolicyFile
@@ -52,6 +53,9 @@ def ladder() -> str:
         ("timeout in the fast lane", "buses.*.timeout_s", f"at most {FAST_TIMEOUT_MOST_S:g} s"),
         ("stale", "max(3 periods of its lane, 0.5 s)", "-"),
         ("lag of FT-101, FT-102", "tags.FT-101.lag_s", f"at most {FLOW_LAG_MOST_S:g} s"),
+        ("a serial line", "all that is asked on it: bytes, gaps, reply delays of the profiles", f"at most {100 * MOST_SHARE:.0f} % of its time"),
+        ("lane period, on a serial line", "+ one turn of all that is asked at least as often", "-"),
+        ("write timeout, on a serial line", "+ the longest exchange, which may be under way", "-"),
         ("SIF-4", f"1.4 lag + lane period + fast scan + hold + write timeout + relay {RELAY_S:g} s", f"at most {PST_SHARE:g} PST(rating)"),
         ("SIF-4 blind", f"age at which readings are stale + blind_s + fast scan + write timeout + relay {RELAY_S:g} s", f"at most {PST_SHARE:g} PST(rating)"),
         ("DARK with every sensor bad", "age at which readings are stale + SIF-4's blind_s", f"at most {BLIND_DARK_MOST_S:g} s"),

@@ -476,3 +476,45 @@ async def test_a_device_that_closes_each_connection_as_soon_as_it_is_made_is_a_l
     assert link.counters.connects + link.counters.connect_failures <= 6
     await link.close()
     server.close()
+
+
+async def never_mixed_up(reads: int, *, timeout_s: float) -> None:
+    """Ask registers of equal lengths in turn while every third reply comes after its timeout."""
+    count = 0
+
+    def late(request: Request, wire: asyncio.StreamWriter) -> None:
+        nonlocal count
+        count += 1
+        if count % 3:
+            wire.write(request.good())
+        else:
+            asyncio.get_running_loop().call_later(1.5 * timeout_s, wire.write, request.good())
+
+    good, slowest_s = 0, 0.0
+    async with scripted(late) as device, link_to(device, timeout_s=timeout_s, silent_s=60.0) as link:
+        for n in range(reads):
+            address = 7 * n % 60_000
+            started_s = time.monotonic()
+            try:
+                got = await link.read(1 + n % 2, "input", address, 2)
+            except LinkError as error:
+                assert error.reason is Reason.TIMEOUT, error  # ruff: ignore[pytest-assert-in-except]
+            else:
+                assert words(got) == [address, address + 1]
+                good += 1
+            slowest_s = max(slowest_s, time.monotonic() - started_s)
+        assert link.counters.late_replies > reads // 6
+        assert link.counters.wrong_ids == link.counters.stray_frames == 0
+        assert good > reads // 3
+        assert device.connections == 1
+        assert slowest_s < timeout_s + 0.25, "the deadline of a read holds, on a machine that others use too"
+
+
+async def test_five_hundred_reads_with_late_replies_never_give_another_registers_value() -> None:
+    await never_mixed_up(500, timeout_s=0.01)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+async def test_ten_thousand_reads_with_late_replies_never_give_another_registers_value() -> None:
+    await never_mixed_up(10_000, timeout_s=0.01)
