@@ -65,6 +65,13 @@ def test_a_rack_that_has_not_the_headers_transmitters_is_not_alarmed_for_ever(ra
     assert found(with_control(rack, without)) == {"flow-short"}
 
 
+def test_a_rack_of_which_nothing_else_is_read_is_told_all_the_same(rack: WetRack) -> None:
+    rack.limits = replace(rack.limits, max_age_s=dict.fromkeys(HEADER, 0.5))
+    assert found(with_control(rack, replace(rack.steering.control, header=Header(source=Source.RACK)))) == {
+        "header-unknown"
+    }
+
+
 def test_a_ceiling_and_a_silent_coordinator_are_told(rack: WetRack) -> None:
     steering = rack.steering
     heard_s = rack.now_s - SILENT_S

@@ -14,7 +14,7 @@ from valvey.core.adoption import begin
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
 from valvey.core.flow_control import control
-from valvey.core.flow_state import Bound, Ceiling, Control, Hunt, Mode, Seen, Source, Tuning
+from valvey.core.flow_state import Bound, Ceiling, Control, Demand, Hunt, Learned, Mode, Seen, Source, Steering, Tuning
 from valvey.core.limits import LPM_PER_KW
 from valvey.core.requests import Request
 from valvey.core.steering import CEILING_TAG, LISTEN_S, PERIOD_S, SILENT_S
@@ -356,6 +356,15 @@ def test_a_held_opening_shuts_no_further_when_no_meter_can_be_believed() -> None
     rack.ask("set_point", fcv_pct=90.0)
     rack.until_s(1.0)
     assert rack.memory.fcv_pct > sent  # opening is always allowed
+
+
+def test_a_held_opening_is_kept_also_when_nothing_tells_what_it_gives() -> None:
+    rack = adopting(lost={"ZT-101", "PT-201"})
+    held = Control(Mode.POSITION, 74.0, 75.8, Demand(190.0, 190.0), Learned(12.5))
+    rack.memory = replace(rack.memory, steering=Steering(held))
+    rack.run(LISTEN_S + 3.0)
+    assert rack.steering.control.header.dp_kpa is None
+    assert (rack.memory.fcv_pct, rack.steering.bound) == (74.0, None)
 
 
 def test_a_low_flow_set_point_is_lifted_to_the_own_need_of_a_hot_supply() -> None:

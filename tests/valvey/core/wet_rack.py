@@ -36,10 +36,11 @@ class WetRack(PaperRack):
         return value or 0.0
 
     def _obey(self) -> None:
-        position = self.values["ZT-101"] or 0.0
+        position = self._at_pct if self.values["ZT-101"] is None else self.values["ZT-101"]
         super()._obey()
         wanted, most = self.writes.get("FCV-101", position), 100.0 / self.limits.fcv_stroke_s * self._dt_s
-        self.values["ZT-101"] = position if self.stuck else position + min(most, max(-most, wanted - position))
+        self._at_pct = position if self.stuck else position + min(most, max(-most, wanted - position))
+        self.values["ZT-101"] = self._at_pct
         if self.wet:
             self._flow()
 
@@ -56,6 +57,8 @@ class WetRack(PaperRack):
         }  # fmt: skip
 
     _dt_s: float = 0.05
+    _at_pct: float = 0.0
+    """Where FCV-101 stands while ZT-101 is lost."""
 
     def scan(self, *requests: Any, dt_s: float = 0.05) -> Any:
         self._dt_s = dt_s
@@ -81,6 +84,7 @@ def wet(rack: PaperRack, position_pct: float = 75.8, load_kw: float = 126.5, **c
         ack_s=rack.ack_s, _moving=dict(rack._moving), **changes,
     )  # fmt: skip
     made.values |= {"ZT-101": position_pct, "JT-101": load_kw, "ET-101": load_kw}
+    made._at_pct = position_pct
     made._flow()
     return made
 
