@@ -42,8 +42,8 @@ class CduEvidence:
     present: float | None
     armed: bool
     alone: bool
-    may_stop: bool = False
-    dark: bool = False
+    may_stop: bool
+    dark: bool
 
 
 def admit(point: str, value: float, bounds: Mapping[Mode, Bounds], cdu: CduEvidence) -> bool:

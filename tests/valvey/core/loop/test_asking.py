@@ -5,7 +5,6 @@ import pytest
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.loop import persist
-from valvey.core.loop.asking import AGAIN_S
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.limits import Action
@@ -70,7 +69,9 @@ def test_the_rack_is_told_why_and_asked_again_until_it_got_there() -> None:
     first = next(one for scan in loop.scans for one in scan.asked)
     assert first.why == "static-lost: static pressure is lost at r1, r2"
     since = len(loop.scans)
-    loop.run(AGAIN_S)
+    loop.run(4.0)
+    assert asked(loop, since) == []
+    loop.run(0.5)
     assert asked(loop, since) == [("r4", "isolate")]
     fact = loop.told(LoopFactKind.ASKED)[0].fields
     assert fact == {"rack": "r4", "request": "isolate", "why": first.why}

@@ -16,7 +16,7 @@ PRESENT = {"speed_sp": 85.0, "dp_sp": 210.0, "flow_sp": 800.0}
 
 
 def cdu(mode: Mode | None, present: float | None, *, armed: bool = True, alone: bool = True) -> CduEvidence:
-    return CduEvidence(mode, present, armed, alone)
+    return CduEvidence(mode, present, armed, alone, may_stop=False, dark=False)
 
 
 @pytest.mark.parametrize(("point", "mode"), ALLOWED.items())
@@ -49,6 +49,7 @@ def test_no_bound_of_a_site_reaches_down_to_a_stop(point: str, mode: Mode) -> No
 
 
 def test_twenty_percent_kilopascals_or_litres_a_minute_are_the_least() -> None:
+    assert STEP_FRACTION == 0.05
     assert FLOORS == {Mode.FIXED_SPEED: 20.0, Mode.CONSTANT_DP: 20.0, Mode.CONSTANT_FLOW: 20.0}
 
 
