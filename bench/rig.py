@@ -57,6 +57,7 @@ class Rig:
     speed    simulated seconds per real second, of plant and Valveys alike
     real_time  whether plant and Valveys are scheduled as their units have it; without it a busy machine makes them late
     state    directory of the Valveys' memories and journals, when it shall be on a disk of its own
+    lines    serial lines and gateways of the simulator, as its bench file has them
     """
 
     def __init__(
@@ -67,7 +68,9 @@ class Rig:
         broker: tuple[str, int] | None = None,
         speed: float = 1.0,
         state: Path | None = None,
+        lines: Sequence[Mapping[str, Any]] = (),
     ) -> None:
+        self._lines = [dict(line) for line in lines]
         self.folder, self.racks, self.speed = folder, {rack.name: rack for rack in racks}, speed
         self.state = state or folder / "state"
         self.service = Service(folder / "logs")
@@ -173,7 +176,8 @@ class Rig:
             {"name": rack.name, "rated_kw": rack.rated_kw, "start": rack.start.lower()} for rack in self.racks.values()
         ]
         bench, ports = self.folder / "bench.yaml", self.folder / "ports.json"
-        bench.write_text(yaml.safe_dump({"racks": rows, "speed": self.speed, "attended_s": 60.0}))
+        document = {"racks": rows, "speed": self.speed, "attended_s": 60.0, "lines": self._lines}
+        bench.write_text(yaml.safe_dump(document))
         command = [sys.executable, "-m", "firmware_sim", "run", str(bench), "--ports-file", str(ports)]
         plant = self._children.start("firmware-sim", command)
         self.real_time = real_time(plant.pid, PRIORITY + 1)
@@ -182,15 +186,15 @@ class Rig:
             if self._children.ended() or time.monotonic() > until_s:
                 raise RigError(f"the simulator did not start:\n{self._children.tail('firmware-sim')}")
             time.sleep(0.02)
-        document = yaml.safe_load(ports.read_text())
-        self._control = document["control"]
+        places = yaml.safe_load(ports.read_text())
+        self._control = places["control"]
         host, port = self._broker or ("127.0.0.1", 1)
         self._stage = Stage(
             Options(speed=self.speed, out=self.folder),
             self._children,
             Broker(host, port, "mosquitto"),
             self._control,
-            document,
+            places,
             tuple(rack_config(plan.name, plan.rated_kw) for plan in self.racks.values()),
         )
 

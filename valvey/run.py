@@ -10,6 +10,7 @@ from fieldkit.service import Watchdog, notify, stop_on_signals
 from fieldkit.tag import WRITE_ACK
 from fieldkit.units import Unit
 from valvey import broker, scan
+from valvey.config_check_buses import warnings
 from valvey.config_rack import RackConfig, to_limits
 from valvey.core.adoption import begin
 from valvey.core.memory import Memory
@@ -57,6 +58,8 @@ class Daemon(Host):
             )
             for trouble in await field.warm():
                 self.log.warn("device_did_not_answer_at_start", detail=trouble)
+            for doubt in warnings(config):
+                self.log.warn("configuration_was_doubtful", detail=str(doubt))
             self.store.open()
             memory, event_seq = self._begin()
             desk = self._desk(field, memory, event_seq)

@@ -1,10 +1,12 @@
 """The simulator's serial lines and gateways, read by the daemon's own devices."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import pytest_asyncio
@@ -26,6 +28,7 @@ from firmware_sim.serial_line import LineKind, LineSetting
 from firmware_sim.wire_faults import LineFault, WireFault
 
 ROOT = Path(__file__).parents[2]
+MBPOLL = shutil.which("mbpoll")
 UNITS = {1: "r01/feeder_meter", 2: "r01/leak_panel", 3: "r01/busbar_meter", 4: "r01/transmitters", 5: "cdu"}
 PROFILES = {
     1: ("schneider_pm5xxx", {"JT-101": "jt_101"}),
@@ -149,6 +152,33 @@ async def test_noise_costs_no_reading() -> None:
         for _ in range(20):
             assert len(await link.read(4, "input", 0, 20)) == 40
         assert link.counters.noise_bytes == 100
+
+
+@pytest.mark.skipif(MBPOLL is None, reason="mbpoll (Debian package) is not installed")
+@pytest.mark.parametrize(("baud", "parity", "word"), [(9600, "N", "none"), (19200, "E", "even"), (115200, "O", "odd")])
+async def test_another_master_reads_and_writes_a_simulated_line(
+    baud: int, parity: Literal["N", "E", "O"], word: str
+) -> None:
+    """libmodbus, which shares nothing with our frames, agrees with the simulator's."""
+    line = Line(baud, parity, 1)
+    setting = LineSetting("line", LineKind.PTY, {4: "r01/transmitters", 7: "r01/valve_controller"}, line)
+    async with Bench(demo_bench(1, lines=(setting,))) as bench:
+        place = bench.bank.lines["line"].address
+        common = ["-m", "rtu", "-b", str(baud), "-P", word, "-s", "1", "-o", "1", "-q"]
+        read = await mbpoll(*common, "-a", "4", "-t", "3:float", "-B", "-r", "1", "-c", "1", "-1", place)
+        assert float(read.partition("[1]:")[2].split()[0]) == pytest.approx(198.0, rel=0.05)
+        await mbpoll(*common, "-a", "7", "-t", "4", "-r", "1", place, "1", "1", "0", "0", "4000")
+        assert bench.bank.rigs["r01"].valves.writes == 1
+
+
+async def mbpoll(*arguments: str) -> str:
+    assert MBPOLL is not None
+    process = await asyncio.create_subprocess_exec(
+        MBPOLL, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said, _ = await asyncio.wait_for(process.communicate(), 10.0)
+    assert process.returncode == 0, said.decode()
+    return said.decode()
 
 
 async def samples(bench: Bench, seconds: float, period_s: float) -> dict[int, int]:
