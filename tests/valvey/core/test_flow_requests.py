@@ -70,6 +70,11 @@ def test_a_value_out_of_the_racks_bounds_is_refused_with_them(rack: WetRack, nam
         assert reason.startswith(f"{name} is {low - 0.1:g} ")
 
 
+@pytest.mark.parametrize(("name", "most"), [("fcv_pct", 100.0), ("flow_lpm", 247.5), ("delta_k", 20.0)])
+def test_the_greatest_value_is_allowed_itself(rack: WetRack, name: str, most: float) -> None:
+    assert rack.ask("set_point", **asking(name, most)).fields["status"] == "accepted"
+
+
 def replace_facts(rack: WetRack) -> WetRack:
     rack.facts = []
     return rack

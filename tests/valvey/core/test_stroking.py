@@ -102,6 +102,25 @@ def test_the_device_alone_may_have_seen_the_limit_break() -> None:
     assert outcome(rack) == "passed"
 
 
+def test_a_limit_that_was_seen_to_break_is_enough_to_know_that_it_began() -> None:
+    rack = begin(ready())
+    rack.values |= {"ZSO-101": 0.0, "XKP-101": 0.0}
+    rack.scan()
+    assert outcome(rack) is None
+    back(rack).scan()
+    assert outcome(rack) == "passed"
+
+
+def test_a_device_that_says_passed_is_not_believed_before_the_limit_is_seen_to_be_back() -> None:
+    rack = leaving(begin(ready())).run(0.2)
+    rack.values |= {"XKI-101": 0.0, "XKP-101": 1.0}
+    rack.scan()
+    assert outcome(rack) is None
+    rack.values |= {"ZSO-101": 1.0, "XY-101": 1.0}
+    rack.scan()
+    assert outcome(rack) == "passed"
+
+
 def test_a_valve_that_does_not_move_has_failed_by_its_device_or_by_the_time() -> None:
     rack = begin(ready())
     rack.values |= {"XKI-101": 1.0, "XKP-101": 0.0}
