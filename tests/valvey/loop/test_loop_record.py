@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from fieldkit.errors import Refusal
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from tests.valvey.test_recorder import PaperJournal
+from valvey.cli import build
 from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.leases import Asked
@@ -172,6 +174,13 @@ def test_a_recording_that_is_not_whole_is_told(rig: Rig, tmp_path: Path) -> None
         )
     )
     assert "49 rows" in told(lambda kind, fields: fields | {"rows": 49} if kind == "recording" else fields)
+
+
+def test_the_command_replays_a_loops_journal_as_it_does_a_racks(rig: Rig, tmp_path: Path) -> None:
+    work(rig)
+    rig.run(200.0)
+    done = CliRunner().invoke(build("replay"), ["replay", str(rig.journal.write(tmp_path / "journal")), "-o", "json"])
+    assert (done.exit_code, json.loads(done.output)["equal"]) == (0, True)
 
 
 def test_a_decision_that_differs_is_shown_with_its_time(
