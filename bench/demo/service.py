@@ -18,7 +18,8 @@ from bench.demo.service_report import BEFORE_S, LOW_SHARE, PERIODS_S, RACK, Cour
 from bench.demo.stage import Stage
 
 OWNER = "demo"
-SETTLE_S, AFTER_S = 150.0, 60.0
+SETTLE_S, AFTER_S = 300.0, 60.0
+"""Simulated seconds: the racks trim their flow to the temperature rise of a load that swings, up to a fifth of it."""
 EVERY_S = 0.5
 BEGUN = frozenset({"UNLOADING"})
 

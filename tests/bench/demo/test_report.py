@@ -87,26 +87,44 @@ def test_with_hurried_time_alarms_of_links_tell_of_the_machine_and_are_named_as_
     assert (not_counted(1.0), not_counted(5.0)) == ("", ", but those of links, which count at SPEED 1 only")
 
 
-def stamp(at_s: float, kind: str, what: str, value: int) -> dict[str, Any]:
-    return {"mono_ns": round(at_s * 1e9), "kind": kind, "what": what, "value": value}
+def stamp(at_s: float, kind: str, what: str, value: int, sim_s: float = 0.0) -> dict[str, Any]:
+    return {"mono_ns": round(at_s * 1e9), "sim_s": sim_s, "kind": kind, "what": what, "value": value}
 
 
 def test_the_leaks_times_are_the_simulators_own_stamps_less_the_hold() -> None:
-    times = _times([
-        stamp(10.0, "register", "LDT-101", 1),
-        stamp(10.53, "command", "XV-101 command", 0),
-        stamp(10.60, "command", "XV-101 command", 0),
-        stamp(14.0, "register", "ZSC-101", 1),
-        stamp(17.5, "register", "ZSC-102", 1),
-    ])
+    times = _times(
+        [
+            stamp(10.0, "register", "LDT-101", 1),
+            stamp(10.53, "command", "XV-101 command", 0),
+            stamp(10.60, "command", "XV-101 command", 0),
+            stamp(14.0, "register", "ZSC-101", 1),
+            stamp(17.5, "register", "ZSC-102", 1),
+        ],
+        hurried=False,
+    )
     assert times.write_ms == pytest.approx(30.0)
     assert times.shut_s == pytest.approx(7.5)
     assert times.timeline[0] == (0.0, "the leak panel sets LDT-101")
 
 
 def test_a_valve_that_never_proves_shut_has_no_time() -> None:
-    assert _times([stamp(10.0, "register", "LDT-101", 1), stamp(14.0, "register", "ZSC-101", 1)]).shut_s is None
-    assert _times([]).write_ms is None
+    half = [stamp(10.0, "register", "LDT-101", 1), stamp(14.0, "register", "ZSC-101", 1)]
+    assert _times(half, hurried=False).shut_s is None
+    assert _times([], hurried=False).write_ms is None
+
+
+def test_a_hurried_leak_is_timed_in_simulated_seconds_and_claims_no_latency() -> None:
+    times = _times(
+        [
+            stamp(10.0, "register", "LDT-101", 1, sim_s=100.0),
+            stamp(10.1, "command", "XV-101 command", 0, sim_s=100.5),
+            stamp(10.9, "register", "ZSC-101", 1, sim_s=104.5),
+            stamp(11.5, "register", "ZSC-102", 1, sim_s=107.5),
+        ],
+        hurried=True,
+    )
+    assert times.write_ms is None
+    assert times.shut_s == pytest.approx(7.5)
 
 
 def test_a_rack_that_is_served_worse_than_one_of_lower_priority_is_found() -> None:
