@@ -27,6 +27,7 @@ Notice = Callable[[str, str], None]
 class Field:
     """Devices, lanes and the writer of one rack.
 
+    counters   of its links, by name
     readings   tag -> newest reading; every configured tag is in it from the start (NEVER_READ)
     writes     False builds no writer and no write connection: for tools that only read
     """
@@ -39,6 +40,7 @@ class Field:
         quick = fast | {place.bus for place in config.outputs.values()}
         caps_s = {name: FAST_RECONNECT_S if name in quick else RECONNECT_S for name in config.data.buses}
         links = Links(config.data.buses, {name: config.min_gap_s(name) for name in config.data.buses}, caps_s)
+        self.counters = links.counters
         carriers = {place.bus for place in outputs.values()}
         for name, bus in config.data.buses.items():
             own = name in carriers and (bus.write_connection == "own" or links.shares(name))

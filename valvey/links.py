@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fieldkit.bus import Bus, SharedLink, UnitBus
+from fieldkit.bus import Bus, LinkCounters, SharedLink, UnitBus
 from fieldkit.modbus import TcpLink
 from fieldkit.rtu import RtuLink
 from fieldkit.wires import serial, stream
@@ -22,6 +22,8 @@ class Links:
     ) -> None:
         self._buses, self._gaps_s, self._caps_s = buses, gaps_s, caps_s
         self._made: dict[str, SharedLink] = {}
+        self.counters: dict[str, LinkCounters] = {}
+        """By link, as people know it."""
 
     def read(self, name: str) -> Bus:
         """The way to read a device."""
@@ -54,7 +56,7 @@ class Links:
 
     def _tcp(self, names: Sequence[str], title: str) -> TcpLink:
         bus = self._buses[names[0]]
-        return TcpLink(
+        link = TcpLink(
             title,
             bus.host,
             bus.port,
@@ -65,13 +67,15 @@ class Links:
             ignore_transaction_id=any(self._buses[name].ignore_transaction_id for name in names),
             ignore_unit=bus.ignore_unit,
         )
+        self.counters[title] = link.counters
+        return link
 
     def _rtu(self, names: Sequence[str], bus: config_bus.Bus) -> RtuLink:
         timeout_s = max(self._buses[name].timeout_s for name in names)
         assert bus.serial is not None  # ruff: ignore[assert] - every RTU bus has a line
         line = bus.serial.line
         opener = serial(bus.way, line) if bus.rtu is not None else stream(bus.host, bus.port, timeout_s)
-        return RtuLink(
+        link = RtuLink(
             bus.way,
             str(line),
             opener,
@@ -83,3 +87,5 @@ class Links:
             local_echo=bus.serial.local_echo,
             keeps_open=bus.rtu is not None,
         )
+        self.counters[bus.way] = link.counters
+        return link

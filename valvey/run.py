@@ -21,6 +21,7 @@ from valvey.field import Field
 from valvey.host import Host, run_alone, version
 from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
 from valvey.letters import Sender
+from valvey.link_news import LinkNews
 from valvey.logbook import Logbook
 from valvey.meta import metas
 from valvey.paths import Paths
@@ -90,6 +91,8 @@ class Daemon(Host):
             )
             if data.mqtt is not None:
                 self.supervisor.start_helper("mqtt", lambda: self._talk(desk, guard.guarding))
+            news = LinkNews(field.counters, lambda link, rose: self.log.note("link_had_trouble", link=link, **rose))
+            self.supervisor.start_helper("links", lambda: news.run(asyncio.sleep))
             scan.settle()
             self.supervisor.start_essential("writer", field.writer.run)
             self.supervisor.start_essential("scan", guard.run)
