@@ -161,13 +161,16 @@ class Device:
     async def read_now(self, points: Iterable[str]) -> dict[str, Reading]:
         """Read points outside the lanes, by point name: for read-back, commissioning and the command line.
 
-        Raises LinkError at the first request that fails.
+        Judged by their fault bits as in the lanes. Raises LinkError at the first request that fails.
         """
+        wanted = [want(self.profile, name, name, "slow") for name in points]
+        faults = FaultBits(self.name, self.profile, {one.tag: (one.tag, "slow") for one in wanted})
         out: dict[str, Reading] = {}
-        for span in plan(self.profile, [want(self.profile, name, name, "slow") for name in points]):
+        for span in plan(self.profile, [*wanted, *faults.wanted]):
             data = await self._bus.read(self.unit, span.table, span.address, span.count)
             out.update((r.tag, r) for r in Decoder(span).decode(data, self._clock.now_s()))
-        return out
+        faults.note(out.values())
+        return {one.tag: faults(out[one.tag]) for one in wanted}
 
     async def identify(self) -> tuple[str | float | None, bool]:
         """Return what the device says it is and whether the profile expects that; (None, True) without an identity."""

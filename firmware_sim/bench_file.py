@@ -33,6 +33,8 @@ class RackRow(BaseModel):
     def _made(cls, also: tuple[str, ...]) -> tuple[str, ...]:
         if unknown := [name for name in also if name not in MAKERS_MAPS]:
             raise ValueError(f"no device {', '.join(unknown)}; known: {', '.join(MAKERS_MAPS)}")
+        if twice := sorted({name for name in also if also.count(name) > 1}):
+            raise ValueError(f"{', '.join(twice)} stands twice: one of each device in a rack")
         return also
 
     @field_validator("plant")

@@ -48,6 +48,14 @@ async def test_a_value_whose_bit_cannot_be_read_is_not_believed() -> None:
     assert readings["LT-1"].quality is Quality.GOOD
 
 
+async def test_a_value_read_by_hand_is_judged_by_its_bits_too() -> None:
+    bus = PaperBus({(Table.INPUT, 5): 7, (Table.INPUT, 6): 3, (Table.INPUT, 200): 1 << 4})
+    found = await device(bus, {}).read_now(["flow", "level"])
+    assert {name: r.reason for name, r in found.items()} == {"flow": Reason.FAULT, "level": None}
+    bus.registers[Table.INPUT, 200] = 0
+    assert (await device(bus, {}).read_now(["flow"]))["flow"].value == 7.0
+
+
 def test_before_the_first_reply_nothing_is_known() -> None:
     readings: dict[str, Reading] = {}
     device(PaperBus(), readings)
