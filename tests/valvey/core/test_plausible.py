@@ -2,7 +2,8 @@
 
 import pytest
 
-from valvey.core.plausible import Mover, Returns, Still, burnt_out_s, vote, watch
+from valvey.core import plausible
+from valvey.core.plausible import RETURNS, Mover, Returns, Still, burnt_out_s, vote, watch
 
 ROW = (Mover("TT-102A", 0.02, "ET-101", 13.2),)
 Values = tuple[float | None, float | None, float | None]
@@ -164,3 +165,30 @@ def test_a_driver_that_moved_by_just_enough_asks_for_movement_and_the_lsb_is_non
     assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 86.8}, 1.0)["TT-102A"].must_s == 1.0
     assert watch({"TT-102A": Still(0.0, 0.0, 5.0)}, ROW, {"TT-102A": 0.02, "ET-101": 0.0}, 1.0)["TT-102A"].must_s == 5.0
     assert watch(state, ROW, {"TT-102A": 50.0, "ET-101": 150.0}, 500.0)["TT-102A"].must_s == 120.0
+
+
+def test_nothing_is_off_dropped_or_apart_at_the_beginning() -> None:
+    assert Returns() == Returns((0.0, 0.0, 0.0), None, apart=False, apart_s=0.0, value_c=None)
+    assert RETURNS == ("TT-102A", "TT-102B", "TT-102C")
+
+
+@pytest.mark.parametrize("values", [(None, 50.0, 52.0), (50.0, None, 52.0), (50.0, 52.0, None)])
+def test_with_one_lost_nobodys_time_is_counted(values: Values) -> None:
+    state = vote(Returns((5.0, 5.0, 5.0), dropped=None), values, 1.0)
+    assert (state.for_s, state.value_c, state.apart_s) == ((0.0, 0.0, 0.0), 52.0, 1.0)
+
+
+@pytest.mark.parametrize(("dropped", "value_c"), [(None, 50.0), (0, 51.0), (1, 51.0), (2, 50.0)])
+def test_what_is_gone_by_leaves_the_dropped_one_out(dropped: int | None, value_c: float) -> None:
+    assert plausible.voted((49.0, 50.0, 51.0), dropped) == value_c
+
+
+def test_a_driver_that_moved_by_exactly_the_least_asks_for_movement() -> None:
+    row = (Mover("a", 0.5, "b", 2.0),)
+    assert watch({"a": Still(1.0, 8.0)}, row, {"a": 1.5, "b": 10.0}, 1.0)["a"].must_s == 1.0
+    assert watch({"a": Still(1.0, 8.0)}, row, {"a": 1.5, "b": 9.5}, 1.0)["a"].must_s == 0.0
+
+
+def test_a_current_in_range_forgets_and_the_time_out_of_it_ends_at_four_seconds() -> None:
+    assert burnt_out_s(3.0, 12.0, 1.0) == 0.0
+    assert burnt_out_s(3.9, 2.0, 1.0) == 4.0

@@ -12,10 +12,20 @@ from valvey.core.adoption import begin
 from valvey.core.alarm_rows import ALARM_ROWS, row_of
 from valvey.core.chart import State, Step
 from valvey.core.mass_balance import Balance
-from valvey.core.memory import Memory
+from valvey.core.memory import Inventory, Memory
 from valvey.core.plant_signs import Decay, Heat, Resistance
 from valvey.core.plausible import Returns, Still
-from valvey.core.sensing import dew_margin_k, dp_flow_lpm, look, seen
+from valvey.core.sensing import (
+    EPSILON_S,
+    PERIOD_S,
+    dew_margin_k,
+    dp_flow_lpm,
+    gross_imbalance,
+    look,
+    seen,
+    symptoms,
+)
+from valvey.core.verdict import Verdict
 from valvey.core.view import View
 from valvey.core.virtual_sensors import Motion, Sums, VirtualSensors, conditions
 
@@ -83,6 +93,60 @@ def test_a_floor_stands_for_a_dew_point_that_is_not_known(rack: PaperRack, lost:
     assert dew_margin_k(view_of(rack)) == 40.0 - 18.0
     rack.values["TT-101"] = None
     assert dew_margin_k(view_of(rack)) is None
+
+
+def test_a_look_is_due_when_two_milliseconds_are_missing_and_no_more(rack: PaperRack) -> None:
+    memory = replace(rack.memory, sensors_s=0.0)
+    for now_s, due in ((PERIOD_S - EPSILON_S, True), (PERIOD_S - 2.0 * EPSILON_S, False)):
+        assert (look(View(rack.readings(), memory, rack.limits, now_s)).sensors_s == now_s) is due
+
+
+def test_the_three_return_temperatures_are_seen_in_their_order(rack: PaperRack) -> None:
+    rack.values.update({"TT-102A": 50.0, "TT-102B": 51.0, "TT-102C": 52.0})
+    assert seen(view_of(rack)).returns_c == (50.0, 51.0, 52.0)
+
+
+def test_a_rack_is_seen_full_when_it_is_isolated_and_its_inventory_says_so() -> None:
+    assert not seen(view_of(flowing())).full
+    shut = isolated()
+    assert seen(view_of(shut)).full
+    shut.memory = replace(shut.memory, inventory=Inventory.PART)
+    assert not seen(view_of(shut)).full
+
+
+def judged_with(rack: PaperRack, motion: Motion, resistance: Resistance | None = None, **values: float) -> View:
+    rack.values.update({"TT-101": 40.0, "TT-102A": 40.0, "TT-102B": 40.0, "TT-102C": 40.0})
+    rack.values.update({name.replace("_", "-"): value for name, value in values.items()})
+    sensors = VirtualSensors(motion=motion, resistance=resistance or Resistance())
+    return View(rack.readings(), replace(rack.memory, sensors=sensors), rack.limits, rack.now_s)
+
+
+@pytest.mark.parametrize(
+    ("supply", "ret", "agrees"),
+    [(210.0, 170.0, True), (209.9, 170.0, False), (230.0, 190.0, True), (230.0, 190.1, False), (220.0, 180.0, True)],
+)
+def test_the_flow_by_pressure_agrees_from_a_quarter_of_the_gap_to_three(
+    rack: PaperRack, supply: float, ret: float, agrees: bool
+) -> None:
+    by_pressure = Resistance(1.0, 1.0, 3600.0, 300.0)  # 4 kPa are 200 L/min
+    view = judged_with(rack, Motion(), by_pressure, FT_101=supply, FT_102=ret, PT_101=4.0, PT_102=0.0)
+    assert symptoms(view) == (("dP-flow",) if agrees else ())
+
+
+@pytest.mark.parametrize(
+    ("ret", "verdict"), [(170.0, Verdict.UNKNOWN), (169.5, Verdict.DEMAND), (190.0, Verdict.HEALTHY)]
+)
+def test_what_the_change_of_the_flow_explains_is_taken_off(rack: PaperRack, ret: float, verdict: Verdict) -> None:
+    view = judged_with(rack, Motion(10.0, 200.0, 165.0), FT_101=220.0, FT_102=ret, LDT_101=1.0)
+    assert gross_imbalance(view).verdict is verdict
+
+
+@pytest.mark.parametrize(("apart_s", "found"), [(119.9, ("PT-102", "LT-201")), (120.0, ())])
+def test_pressure_and_level_are_symptoms_of_an_imbalance_that_is_young(
+    rack: PaperRack, apart_s: float, found: tuple[str, ...]
+) -> None:
+    motion = Motion(apart_s=apart_s, kpa_falling=True, level_falling=True)
+    assert symptoms(judged_with(rack, motion)) == found
 
 
 # -- what survives -----------------------------------------------------------------------------------------------------
