@@ -235,8 +235,54 @@ def test_the_balance_is_blind_until_its_zero_is_learned_and_the_rack_at_rest(
 def test_a_second_of_any_length_is_its_mean() -> None:
     short, exact = run(VirtualSensors(), FLOWING, 1.2, 0.4), run(VirtualSensors(), FLOWING, 1.0, 1.0)
     assert short.sums == Sums()
-    for name in ("supply_lpm", "return_lpm", "return_c", "load_5", "load_30"):
+    for name in ("supply_lpm", "return_lpm", "return_c", "load_5", "load_30", "long_sum"):
         assert getattr(short.balance, name) == pytest.approx(getattr(exact.balance, name)), name
+
+
+@pytest.mark.parametrize(
+    ("dt_s", "whole"), [(0.95, False), (1.0 - 2e-6, False), (1.0 - 1e-6, True), (1.0, True), (1.1, True)]
+)
+def test_a_second_is_whole_when_a_millionth_is_missing(settled: VirtualSensors, dt_s: float, whole: bool) -> None:
+    state = observe(settled, FLOWING, dt_s)
+    assert (state.sums == Sums()) is whole
+    if whole:
+        assert (state.balance.settled_s > settled.balance.settled_s) is (dt_s <= 1.0)
+
+
+@pytest.mark.parametrize(("supply_lpm", "still"), [(39.6, False), (39.7, True), (198.0, True)])
+def test_too_little_flow_is_not_judged(settled: VirtualSensors, supply_lpm: float, still: bool) -> None:
+    assert observe(settled, replace(FLOWING, supply_lpm=supply_lpm), 0.5).sums.still is still
+
+
+def test_a_suspicion_stands_while_the_valves_are_not_known_to_be_shut(settled: VirtualSensors) -> None:
+    leaking = run(settled, replace(FLOWING, return_lpm=195.0), 30)
+    for valves_open, stands in ((True, True), (None, True), (False, False)):
+        assert observe(leaking, replace(FLOWING, valves_open=valves_open), 0.1).balance.leaking is stands
+
+
+@pytest.mark.parametrize(("settled_s", "learned"), [(LONG_S, True), (LONG_S - 1.0, False)])
+def test_the_resistance_is_learned_at_rest(settled: VirtualSensors, settled_s: float, learned: bool) -> None:
+    state = replace(settled, balance=replace(settled.balance, settled_s=settled_s))
+    changed = observe(state, replace(FLOWING, supply_kpa=330.0), 0.1).resistance != settled.resistance
+    assert changed is learned
+
+
+def test_what_is_tolerated_is_a_share_of_the_supply() -> None:
+    for ret, apart in ((361.0, False), (359.9, True)):
+        assert (
+            bool(observe(VirtualSensors(), replace(FLOWING, supply_lpm=400.0, return_lpm=ret), 1.0).motion.apart_s)
+            is apart
+        )
+
+
+def test_just_so_much_below_the_mean_is_not_falling() -> None:
+    state = VirtualSensors(motion=Motion(5.0, return_kpa=216.0))
+    motion = observe(state, replace(FLOWING, return_kpa=210.0, valves_open=None), 30.0).motion
+    assert (motion.return_kpa, motion.kpa_falling, motion.open_s) == (213.0, False, 0.0)
+
+
+def test_without_return_temperatures_the_second_begins_anew(settled: VirtualSensors) -> None:
+    assert observe(settled, replace(FLOWING, returns_c=(None, None, None)), 0.5).balance.settled_s == 0.0
 
 
 @pytest.mark.parametrize(
@@ -342,7 +388,10 @@ def test_the_flows_count_as_apart_while_both_are_known_and_differ_by_more_than_i
         assert observe(state, replace(apart, **change), 1.0).motion.apart_s == 0.0
 
 
-@pytest.mark.parametrize("motion", [Motion(OPEN_S - 0.1, 200.0, 200.0), Motion(OPEN_S), Motion(OPEN_S, 200.0, None)])
+@pytest.mark.parametrize(
+    "motion",
+    [Motion(OPEN_S - 0.1, 200.0, 200.0), Motion(OPEN_S), Motion(OPEN_S, 200.0, None), Motion(OPEN_S, None, 200.0)],
+)
 def test_without_a_mean_nothing_is_known_of_the_change(motion: Motion) -> None:
     assert motion.changing_lpm(200.0, 200.0) is None
 
