@@ -8,7 +8,7 @@ from fieldkit.tag import TAGS
 from valvey.core.adoption import ADOPTION
 from valvey.core.alarm_rows import ALARM_ROWS
 from valvey.core.chart import CHART, OUTPUTS, Demand, State, Throttle
-from valvey.core.gate import ENERGISE, FILLING_MAX_PCT
+from valvey.core.gate import ENERGISE, FILLING_MAX_PCT, STROKE
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect
 from valvey.core.policy import DEFAULT_POLICY
@@ -143,7 +143,11 @@ def steps() -> str:
 def gate() -> str:
     rules = [(tag, "energise", _first_line(rule.__doc__)) for tag, rule in ENERGISE.items()]
     throttle = f"0 in shut states; up to {FILLING_MAX_PCT:g} %open in FILLING; up to 100 %open in OPENING, FLOWING, UNLOADING, COOLDOWN"
-    return table(("tag", "what", "passes only if"), [*rules, ("FCV-101", "opening", throttle)])
+    stroke = "in FLOWING, with both isolation valves held and neither shut, nothing locked or latched; in one scan"
+    return table(
+        ("tag", "what", "passes only if"),
+        [*rules, ("FCV-101", "opening", throttle), (STROKE, "partial stroke", stroke)],
+    )
 
 
 def _first_line(text: str | None) -> str:

@@ -275,7 +275,7 @@ class Memory:
     alarms: Mapping[str, AlarmState] = field(default_factory=dict)
 
     def stroking(self, now_s: float) -> str | None:
-        """Number of the isolation valve that the valve controller strokes now; None = neither."""
+        """Number of the isolation valve that the valve controller strokes now, whatever became of the test; None = neither."""
         stroke = self.stroke
         if stroke is None or stroke.outcome not in {None, INTERRUPTED} or now_s - stroke.since_s > STROKE_S:
             return None

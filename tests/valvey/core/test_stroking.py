@@ -325,6 +325,11 @@ def test_a_failed_stroke_is_alarmed_until_one_passes_or_the_full_strokes_have() 
     assert enter(view, Event.CANCEL, State.ISOLATING, Step.RETURN).stroke == failed.stroke
 
 
+def test_every_outcome_has_words_for_people() -> None:
+    named = {"passed", "interrupted", "not_begun", "not_left", "not_back", "failed"}
+    assert {name for name, text in stroking.OUTCOMES.items() if text} == named
+
+
 @pytest.mark.parametrize("name", stroking.OUTCOMES)
 def test_which_outcomes_are_alarmed(name: str) -> None:
     memory = replace(flowing().memory, stroke=Stroke("101", 0.0, outcome=name))
