@@ -11,7 +11,7 @@ from valvey.core.chart import Event, State, Step
 from valvey.core.leasing import new_boot as without_lease
 from valvey.core.leasing import new_start
 from valvey.core.limits import Limits
-from valvey.core.memory import Effect, Latch, Lock, Memory, Sighting
+from valvey.core.memory import INTERRUPTED, Effect, Latch, Lock, Memory, Sighting
 from valvey.core.stroking import RUNNING_TAG
 from valvey.core.view import View
 from valvey.core.virtual_sensors import carried
@@ -240,6 +240,7 @@ def new_boot(memory: Memory, boot_id: str, now_s: float) -> Memory:
         permit_off_since_s=None if memory.permit_off_since_s is None else now_s - OVER_S,
         adopted_s=None,
         permit_rise_s=None,
+        stroke=None if memory.stroke is None or memory.stroke.outcome in {None, INTERRUPTED} else memory.stroke,
         header_ref_kpa=None,
         return_ref_kpa=None,
         locks=tuple(replace(lock, since_s=now_s) for lock in memory.locks),

@@ -277,9 +277,9 @@ class Memory:
     def stroking(self, now_s: float) -> str | None:
         """Number of the isolation valve that the valve controller strokes now, whatever became of the test; None = neither."""
         stroke = self.stroke
-        if stroke is None or stroke.outcome not in {None, INTERRUPTED} or now_s - stroke.since_s > STROKE_S:
+        if stroke is None or stroke.outcome not in {None, INTERRUPTED}:
             return None
-        return stroke.valve
+        return stroke.valve if 0.0 <= now_s - stroke.since_s <= STROKE_S else None
 
     def latched(self, sif: str) -> bool:
         return any(latch.sif == sif for latch in self.latches)

@@ -8,6 +8,7 @@ import pytest
 from tests.plant import PaperRack, flowing
 from tests.valvey.core.bench import alarms, last
 from valvey.core import persist, stroking
+from valvey.core.adoption import new_boot
 from valvey.core.chart import Event, State, Step
 from valvey.core.enter import enter
 from valvey.core.facts import FactKind
@@ -340,8 +341,19 @@ def test_which_outcomes_are_alarmed(name: str) -> None:
 
 def test_a_stroke_counts_for_two_seconds_and_only_while_it_runs() -> None:
     memory = replace(flowing().memory, stroke=Stroke("102", 100.0))
-    assert [memory.stroking(100.0 + s) for s in (0.0, STROKE_S, STROKE_S + 0.001)] == ["102", "102", None]
+    ages_s = (-0.001, 0.0, STROKE_S, STROKE_S + 0.001)
+    assert [memory.stroking(100.0 + s) for s in ages_s] == [None, "102", "102", None]
     for name in stroking.OUTCOMES:
         over = replace(memory, stroke=Stroke("102", 100.0, outcome=name))
         assert over.stroking(101.0) == ("102" if name == "interrupted" else None)  # its device knows nothing of a trip
     assert replace(memory, stroke=None).stroking(100.0) is None
+
+
+def test_another_boot_has_no_stroke_under_way_but_remembers_what_the_last_one_found() -> None:
+    for outcome_, left in ((None, False), ("interrupted", False), ("passed", True), ("failed", True)):
+        stroke = Stroke("101", 5000.0, outcome=outcome_)
+        memory = replace(flowing().memory, stroke=stroke)
+        after = new_boot(memory, "another", 30.0).stroke
+        assert after == (stroke if left else None)
+        assert replace(memory, stroke=after).stroking(30.0) is None
+    assert new_boot(replace(flowing().memory, stroke=None), "another", 30.0).stroke is None
