@@ -65,8 +65,11 @@ class LinkHealth:
         """Two units fell silent one after the other, and nobody has answered since."""
         return self._fallen > 1
 
-    def heard(self, unit: int) -> None:
-        """Note a late answer: the unit is slow, not gone."""
+    def heard(self, unit: int, now_s: float) -> None:
+        """Note a late answer: the unit is slow and not gone, and the link does not stand still."""
+        self._since_s = now_s
+        self._alive.add(unit)
+        self._fallen = 0
         self._misses.pop(unit, None)
         self._rests_until_s.pop(unit, None)
 

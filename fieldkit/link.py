@@ -91,8 +91,7 @@ class Link(ABC):
     async def _ask(self, request: Request, timeout_s: float, *, first: bool) -> bytes:
         """Send, and return what follows the function code of the reply that answers exactly this request."""
         loop = asyncio.get_running_loop()
-        while self._late_units:
-            self._health.heard(self._late_units.pop())
+        self._hear(loop.time())
         if request.is_read and (left_s := self._health.rests_s(request.unit, loop.time())) > 0.0:
             cause = f"silent while others answer: asked again in {left_s:.1f} s"
             raise self.error(Reason.TIMEOUT, request, cause, sent=False)
@@ -131,10 +130,15 @@ class Link(ABC):
     def _unanswered(self, request: Request, timeout_s: float) -> None:
         """Account for a request without an answer; a connection on which nobody answers is given up."""
         now_s = asyncio.get_running_loop().time()
+        self._hear(now_s)
         if because := self._health.unanswered(request.unit, now_s, timeout_s):
             if self._health.stands_still:
                 self._still_until_s = now_s + timeout_s
             self._nobody_answers(because)
+
+    def _hear(self, now_s: float) -> None:
+        while self._late_units:
+            self._health.heard(self._late_units.pop(), now_s)
 
     def _nobody_answers(self, because: str) -> None:
         self._drop(because)

@@ -112,8 +112,18 @@ def test_a_late_answer_ends_the_rest_of_a_unit_that_is_only_slow() -> None:
     health.missed(2, 100.2, 0.1)
     health.answered(1, 100.3)
     health.missed(2, 100.5, 0.1)
-    health.heard(2)
+    health.heard(2, 100.5)
     assert health.rests_s(2, 100.5) <= 0.0
     health.answered(1, 100.6)
     health.missed(2, 100.7, 0.1)
     assert health.rests_s(2, 100.7) <= 0.0
+
+
+def test_two_units_that_are_only_late_are_no_gateway_that_stands_still() -> None:
+    health = connected()
+    health.answered(1, 100.0)
+    health.answered(2, 100.1)
+    assert health.unanswered(1, 100.3, 0.2) == ""
+    health.heard(1, 100.4)
+    assert health.unanswered(2, 100.5, 0.2) == ""
+    assert not health.stands_still
