@@ -15,7 +15,7 @@ from valvey.core.loop.limits import Mode
 from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Written
 from valvey.core.loop.model import felt_kpa, header_loss
 from valvey.core.loop.seen import SHUT, LoopView
-from valvey.core.loop.works import WORKS
+from valvey.core.loop.works import busy_racks
 
 MOST_FAST, MOST_SLOW = 0.3, 0.1
 """Bounds of the trims: of ln dP, and of the share of dP."""
@@ -58,11 +58,7 @@ def look(view: LoopView, dt_s: float) -> tuple[LoopMemory, float | None, list[Lo
 
 def moved_racks(view: LoopView) -> frozenset[str]:
     """Racks whose flow changes now, or is about to under a lease."""
-    leased = {
-        held.rack for held in view.memory.leases.values()
-        if held.rack in view.limits.racks and held.work in WORKS and WORKS[held.work].moves
-    }  # fmt: skip
-    return frozenset(leased | {name for name in view.limits.racks if view.moving(name)})
+    return frozenset(busy_racks(view) & view.limits.racks.keys())
 
 
 def _home(view: LoopView, hold: Hold, moving: frozenset[str]) -> Home | None:

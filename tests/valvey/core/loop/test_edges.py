@@ -6,13 +6,13 @@ import pytest
 
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
-from valvey.core.loop import plan
+from valvey.core.loop import holding, plan
 from valvey.core.loop.events import falling
-from valvey.core.loop.limits import LoopLimits
-from valvey.core.loop.memory import Sample
+from valvey.core.loop.limits import LoopLimits, Mode
+from valvey.core.loop.memory import Deviation, Hold, Sample, Written
 from valvey.core.loop.requests import LoopRequest
-from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT
-from valvey.core.loop.sharing import Need, share
+from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, GrantSeen
+from valvey.core.loop.sharing import Need, needs_lpm, share
 from valvey.core.loop.works import WORKS, judge
 from valvey.loop.models import LoopTuning
 
@@ -153,3 +153,86 @@ def test_a_neighbours_deviation_is_the_mean_of_ten_seconds_in_percent() -> None:
     found = loop.memory.hold.deviations["r2"]
     assert found.now_pct == pytest.approx(0.92, abs=0.02)
     assert found.worst_pct == pytest.approx(found.now_pct)
+
+
+def test_a_drain_and_a_test_take_no_slot() -> None:
+    loop = shut_loop()
+    assert loop.say("r1", "drain").granted
+    assert loop.say("r2", "isolate").granted
+    other = shut_loop()
+    assert other.say("r1", "test").granted
+    assert other.memory.hold is None  # and move no set-point
+    assert other.say("r2", "isolate").granted
+
+
+def test_level_and_pressure_are_noted_every_five_seconds() -> None:
+    loop = PaperLoop()
+    for _ in range(4):
+        loop.scan(dt_s=5.0)
+    assert [one.at_s for one in loop.memory.samples] == [1005.0, 1010.0, 1015.0, 1020.0]
+    loop.scan(dt_s=4.99)
+    assert len(loop.memory.samples) == 4
+
+
+def test_a_higher_epoch_is_one_change_of_state() -> None:
+    loop = PaperLoop().settled()
+    before = loop.memory.state_seq
+    loop.put("r2", grants=(GrantSeen("x", 9, "fill"),))
+    loop.scan()
+    assert (loop.memory.epoch, loop.memory.state_seq) == (10, before + 1)
+
+
+@pytest.mark.parametrize(
+    ("flow", "opening", "learned"), [(20.0, 60.0, True), (19.9, 60.0, False), (200.0, 8.0, True), (200.0, 7.9, False)]
+)
+def test_a_rack_teaches_at_a_tenth_of_its_flow_and_eight_percent_of_its_valve(
+    flow: float, opening: float, learned: bool
+) -> None:
+    loop = PaperLoop()
+    loop.put("r1", points={"FT-101": flow, "FT-102": flow, "ZT-101": opening})
+    loop.scan()
+    assert ("r1" in loop.memory.learned) is learned
+
+
+def test_a_leak_upstream_is_told_after_the_whole_watch_and_not_a_second_sooner() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r2", state=State.ISOLATED, latches=("SIF-1",))
+    for second in range(1, 66):
+        level = loop.cdu["LT-201"]
+        assert level is not None
+        loop.cdu["LT-201"] = level - 0.02
+        loop.scan(dt_s=1.0)
+        assert bool(loop.memory.latches) is (second > 60), second
+
+
+def test_the_cdu_may_be_asked_for_just_what_it_can_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = shut_loop()
+    needed = sum(needs_lpm(loop.view()).values()) + 200.0
+    monkeypatch.setattr("valvey.core.loop.works.capacity_lpm", lambda _limits, _droop: needed)
+    assert judge(loop.view(), loop.memory, "r1", "open") is None
+    monkeypatch.setattr("valvey.core.loop.works.capacity_lpm", lambda _limits, _droop: needed - 0.1)
+    refused = judge(loop.view(), loop.memory, "r1", "open")
+    assert refused is not None
+    assert refused.code == "capacity"
+
+
+def test_a_set_point_may_be_written_again_when_just_its_time_has_passed() -> None:
+    loop = PaperLoop().settled()
+    view = loop.view()
+    for since_s, written in ((0.4, True), (0.39, False)):
+        before = Written(Mode.CONSTANT_FLOW, 800.0, view.now_s - since_s)
+        now = replace(view, memory=replace(loop.memory, written=before), limits=replace(loop.limits, write_s=0.4))
+        now = replace(now, now_s=before.at_s + since_s)
+        assert (holding.paced(now, 790.0) is not None) is written
+
+
+def test_what_work_did_is_told_in_hundredths_of_a_percent_and_tenths_of_a_second() -> None:
+    loop = PaperLoop().settled()
+    done = Hold(
+        Mode.CONSTANT_FLOW, loop.now_s - 50.06, 800.0, 800.0, 210.0, flows={"r1": 200.0}, heads={}, quiet_s=loop.now_s - 40.0,
+        deviations={"r9": Deviation(0.12345, -1.23456)},
+    )  # fmt: skip
+    loop.memory = replace(loop.memory, hold=done)
+    _, _, (told,) = holding.look(loop.view(), 0.5)
+    assert (told.fields["worst_pct"]["r9"], told.fields["settled_pct"]["r9"]) == (-1.23, 0.12)
+    assert told.fields["took_s"] == 50.1
