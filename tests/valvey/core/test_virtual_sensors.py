@@ -237,6 +237,7 @@ def test_a_second_of_any_length_is_its_mean() -> None:
     assert short.sums == Sums()
     for name in ("supply_lpm", "return_lpm", "return_c", "load_5", "load_30", "long_sum"):
         assert getattr(short.balance, name) == pytest.approx(getattr(exact.balance, name)), name
+    assert short.balance.load_5 == pytest.approx(0.2 * 130.0 / 132.0)  # a fifth of the way from nought
 
 
 @pytest.mark.parametrize(
