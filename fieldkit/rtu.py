@@ -14,8 +14,8 @@ from fieldkit.reading import Reason
 from fieldkit.rtu_frames import Line, RtuStream, framed
 from fieldkit.wires import Opener, Wire
 
-_LATE_LEAST_S = 1.0
-_LATE_TIMEOUTS = 4.0
+_LATE_LEAST_S = 2.0
+_LATE_TIMEOUTS = 8.0
 
 
 def late_reply_default_s(timeout_s: float) -> float:
@@ -31,7 +31,7 @@ class RtuLink(Link):
     opener           what opens it, from ``fieldkit.wires``
     line             its speed and form: the gaps between frames, and how long a request takes to leave
     timeout_s        from the end of a request to the end of its reply
-    late_reply_s     longest time from a request to its reply (default max(1 s, 4 timeouts)); see ``fieldkit.rtu_frames``
+    late_reply_s     longest time from a request to its reply (default max(2 s, 8 timeouts)); see ``fieldkit.rtu_frames``
     reconnect_cap_s  longest wait between attempts to open (floor 0.25 s, jitter)
     silent_s         no unit answering for so long opens it anew, unless it ``keeps_open``, as a serial port does
     min_gap_s        quiet time before each request, where the line's own gap is not enough

@@ -52,7 +52,7 @@ class Bus(Model):
     """For a connection attempt and for a reply; nothing is repeated after it."""
     late_reply_s: Annotated[float, Field(gt=0, le=60)] | None = None
     """RTU: longest time from a request to its reply. Until then a lost reply may still come, and no other read of its
-    length is asked of the device: RTU replies do not say what they answer. Left out = 4 timeouts, at least 1 s."""
+    length is asked of the device: RTU replies do not say what they answer. Left out = 8 timeouts, at least 2 s."""
     min_gap_s: Annotated[float, Field(ge=0, le=5)] | None = None
     """Least quiet time between a reply and the next request; left out = the profile's."""
     settle_s: Annotated[float, Field(ge=0, le=10)] = 0.0

@@ -6,9 +6,11 @@ from fieldkit.errors import Fault
 from fieldkit.wires import speed_of
 from valvey.config_draft import Draft
 from valvey.config_models import RackFile
-from valvey.config_rack import RackConfig
+from valvey.config_rack import RackConfig, to_limits
+from valvey.core.trips import rows_for
 from valvey.ladder import FAST_TIMEOUT_MOST_S
 from valvey.lines import MOST_SHARE, LinePlan, line_plans
+from valvey.needs import senses_of
 
 _BY_NUMBER = re.compile(r"^/dev/tty(USB|ACM)\d+$")
 _STABLE = re.compile(r"^/dev/(serial/by-(id|path)/.+|ttyS\d+|ttyAMA\d+)$")
@@ -55,6 +57,7 @@ def check_buses(draft: Draft[RackFile], config: RackConfig) -> None:
             _writes(draft, name, config)
     for line in line_plans(config):
         _line(draft, config, line)
+    _blind(draft, config)
 
 
 def _writes(draft: Draft[RackFile], name: str, config: RackConfig) -> None:
@@ -97,6 +100,24 @@ def _rtu(draft: Draft[RackFile], name: str, config: RackConfig) -> None:
         draft.add(
             (*at, "rtu", "baud"), f"{bus.rtu.baud} is no speed that this system has", "9600, 19200, 38400, 115200"
         )
+
+
+def _blind(draft: Draft[RackFile], config: RackConfig) -> None:
+    """One lost reply on a line must not last as long as a safety function may be blind."""
+    limits = to_limits(config)
+    for row in rows_for(limits):
+        timing = limits.timing.get(row.key)
+        blind_s = (timing and timing.blind_s) or row.blind_s
+        if row.blind_effect is None or blind_s is None:
+            continue
+        for bus in {config.data.tags[tag].bus for tag in senses_of(row, limits.policy) if tag in config.data.tags}:
+            one = config.data.buses.get(bus)
+            if one is not None and one.tcp is None and one.latest_reply_s >= blind_s:
+                draft.add(
+                    ("buses", bus, "late_reply_s"),
+                    f"one lost reply could make {row.key} blind for {one.latest_reply_s:g} s, and it acts after {blind_s:g} s",
+                    f"below {blind_s:g}, and no less than the device's worst reply time",
+                )
 
 
 def _line(draft: Draft[RackFile], config: RackConfig, line: LinePlan) -> None:

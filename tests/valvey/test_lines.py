@@ -22,6 +22,9 @@ BY_ID = "/dev/serial/by-id/usb-FTDI_FT232R-if00-port0"
 FEEDER = 'feeder_meter:     {tcp: "192.168.10.15:502", unit: 1, profile: schneider_pm5xxx, timeout_s: 0.25}'
 CDU = 'cdu:              {tcp: "192.168.10.100:502", unit: 1, profile: racky_cdu, timeout_s: 0.25}'
 PANEL = 'leak_panel:       {tcp: "192.168.10.13:502", unit: 1, profile: racky_leak-panel, timeout_s: 0.25}'
+TRANSMITTERS = (
+    'transmitters:     {tcp: "192.168.10.12:502", unit: 1, profile: racky_loop-transmitters, timeout_s: 0.25}'
+)
 VALVES = 'valve_controller: {tcp: "192.168.10.11:502", unit: 1, profile: racky_valve-controller, timeout_s: 0.25, write_connection: own}'
 SHARED = ("limits:\n", "shared_path: {accepted_by: A. Person}\nlimits:\n")
 SLOWER = ("fast_s: 0.02", "fast_s: 0.05")
@@ -95,6 +98,7 @@ def test_a_plan_that_the_line_cannot_carry_is_refused_and_what_would_fit_is_told
         ((on(FEEDER, rtu(port="ttyUSB0")),), "buses.feeder_meter.rtu.port", "", "text like"),
         ((on(FEEDER, rtu().replace("parity: E", "parity: even")),), "buses.feeder_meter.rtu.parity", "", "N, E, O"),
         ((on(FEEDER, rtu().replace(", parity: E", "")),), "buses.feeder_meter.rtu.parity", "missing", None),
+        ((SLOWER, on(TRANSMITTERS, rtu(baud=115200), more=", late_reply_s: 6.0")), "buses.transmitters.late_reply_s", "could make SIF-", "below "),
         ((SLOWER, on(VALVES, rtu(baud=115200))), "buses.valve_controller.write_connection", "one line", "shared"),
     ],
 )  # fmt: skip

@@ -108,6 +108,21 @@ def test_numbers_that_contradict_each_other_are_refused_and_none_is_changed(
     assert all(fault["allowed"] for fault in found if fault["key"] == key)
 
 
+@pytest.mark.field_case("P072")
+@pytest.mark.parametrize(
+    ("edit", "key", "allowed"),
+    [
+        (("hold_s: 1.0", "hold_s: 0.0"), "trips.SIF-2.hold_s", "at_once: true"),
+        (("blind_s: 5.0", "blind_s: 0"), "trips.SIF-2.blind_s", "above 0"),
+        (("at_once: true", "at_once: false"), "trips.SIF-7.at_once", "true"),
+    ],
+)
+def test_0_means_neither_at_once_nor_never(tmp_path: Path, edit: tuple[str, str], key: str, allowed: str) -> None:
+    (fault,) = errors(rack_file(tmp_path, CDU, edit))
+    assert fault["key"] == key
+    assert allowed in fault["allowed"]
+
+
 @pytest.mark.field_case("P018")
 def test_nobody_can_set_how_soon_a_link_is_tried_again(tmp_path: Path) -> None:
     (fault,) = errors(rack_file(tmp_path, tcp("127.0.0.1:6", more=", reconnect_delay_s: 0")))
