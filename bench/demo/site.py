@@ -43,6 +43,8 @@ def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rac
         "rating_kw": rack.rated_kw,
         "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
         "kv_rack_m3_h": round(rack.kv_rack, 2),
+        "fcv_kvs_m3_h": rack.fcv_kvs,
+        "volume_l": rack.volume_l,
     }
     config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
     config["policy"] = str((CONFIGS / config["policy"]).resolve())
