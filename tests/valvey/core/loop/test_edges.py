@@ -8,8 +8,9 @@ from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.loop import holding, plan
 from valvey.core.loop.events import falling
+from valvey.core.loop.leases import begin
 from valvey.core.loop.limits import LoopLimits, Mode
-from valvey.core.loop.memory import Deviation, Hold, Sample, Written
+from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Sample, Written
 from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, GrantSeen
 from valvey.core.loop.sharing import Need, needs_lpm, share
@@ -236,3 +237,82 @@ def test_what_work_did_is_told_in_hundredths_of_a_percent_and_tenths_of_a_second
     _, _, (told,) = holding.look(loop.view(), 0.5)
     assert (told.fields["worst_pct"]["r9"], told.fields["settled_pct"]["r9"]) == (-1.23, 0.12)
     assert told.fields["took_s"] == 50.1
+
+
+def test_the_least_header_dp_still_makes_a_circuit_and_none_does_not() -> None:
+    loop = PaperLoop().settled()
+    loop.cdu["PT-201"] = 150.05
+    assert plan.circuit(loop.view()) is not None
+    loop.cdu["PT-201"] = 150.0
+    assert plan.circuit(loop.view()) is None
+
+
+def test_samples_are_kept_for_the_watch_and_two_more() -> None:
+    loop = PaperLoop().settled()
+    for _ in range(40):
+        loop.scan(dt_s=5.0)
+    assert len(loop.memory.samples) == 15
+    assert loop.now_s - loop.memory.samples[0].at_s == 70.0
+
+
+def test_a_hold_ends_when_nothing_has_moved_for_just_its_time() -> None:
+    loop = PaperLoop().settled()
+    for quiet_s, ended in ((30.0, True), (29.9, False)):
+        hold = Hold(
+            Mode.CONSTANT_FLOW, 0.0, 800.0, 800.0, 210.0, flows={"r1": 200.0}, heads={}, quiet_s=loop.now_s - quiet_s
+        )
+        loop.memory = replace(loop.memory, hold=hold)
+        memory, _, facts = holding.look(loop.view(), 0.5)
+        assert (memory.hold is None, bool(facts)) == (ended, ended)
+
+
+def test_a_loop_in_which_nothing_flows_is_no_circuit() -> None:
+    loop = PaperLoop().settled()
+    for name in loop.limits.racks:
+        loop.put(name, points={"FT-101": 0.0, "FT-102": 0.0})
+    assert plan.circuit(loop.view()) is None
+
+
+def test_a_mode_without_bounds_is_not_paced() -> None:
+    loop = PaperLoop().settled()
+    assert holding.paced(loop.view(limits=replace(loop.limits, bounds={})), 790.0) is None
+    assert holding.paced(loop.view(), 790.0) is not None
+
+
+def test_a_start_is_one_change_of_state_and_one_epoch() -> None:
+    begun = begin(LoopMemory(epoch=4, state_seq=7), 5.0)
+    assert (begun.epoch, begun.state_seq) == (5, 8)
+
+
+def test_the_header_dp_is_never_held_below_a_fifth_of_what_it_was() -> None:
+    loop = PaperLoop(limits(header_loss_kpa=1e5)).settled()
+    loop.cdu["CDU-MODE"] = 0.0
+    loop.put("r1", points={"FT-101": 0.0, "FT-102": 0.0})
+    hold = Hold(Mode.FIXED_SPEED, loop.now_s, 85.0, 800.0, 210.0, flows={"r1": 200.0}, heads={})
+    view = loop.view(memory=replace(loop.memory, droop=None))
+    _, wanted = holding.follow(view, hold, frozenset({"r1"}), 0.0)
+    assert wanted == pytest.approx(85.0 * 0.2**0.5)
+
+
+def test_a_step_home_waits_for_its_share_of_the_half_percent_a_minute() -> None:
+    loop = PaperLoop().settled()
+    home = Home(Mode.CONSTANT_FLOW, 900.0, frozenset(loop.limits.racks))
+    for since_s, stepped in ((12.61, True), (12.59, False)):
+        written = Written(Mode.CONSTANT_FLOW, 800.0, loop.now_s - since_s)
+        view = loop.view(memory=replace(loop.memory, home=home, written=written, hold=None))
+        _, wanted, _ = holding.look(view, 0.5)
+        assert (wanted is not None) is stepped
+
+
+def test_a_worked_rack_of_which_no_flow_is_known_counts_as_none() -> None:
+    loop = PaperLoop().settled()
+    loop.lose("r1", "FT-101", "FT-102")
+    loop.say("r1", "isolate")
+    hold = loop.memory.hold
+    assert hold is not None
+    assert dict(hold.flows) == {"r1": 0.0}
+    loop.lose("r2", "FT-101", "FT-102")
+    loop.put("r2", state=State.ISOLATING)
+    loop.scan()
+    assert loop.memory.hold is not None
+    assert loop.memory.hold.flows["r2"] == 0.0
