@@ -86,6 +86,15 @@ def test_it_looks_every_fifth_of_a_second_however_often_the_rack_is_scanned() ->
     assert rack.steering.at_s == rack.now_s
 
 
+def test_a_scan_that_is_early_by_two_milliseconds_is_no_look_lost() -> None:
+    rack = serving().until_s(5.0)
+    due_s = steering.PERIOD_S - steering.EPSILON_S
+    memory = replace(rack.memory, steering=replace(rack.steering, at_s=0.0))
+    after = steering.steer(View(rack.readings(), memory, rack.limits, due_s), rack.tuning)
+    assert after.steering is not None
+    assert after.steering.at_s == due_s
+
+
 def test_after_a_long_scan_no_more_than_two_seconds_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     rack, seen = serving().until_s(5.0), list[float]()
 
@@ -430,6 +439,13 @@ def test_a_silent_coordinators_ceiling_is_held_and_then_released_slowly(told: di
     assert rack.steering.ceiling is None
     assert rack.flow == pytest.approx(1.05 * LPM_PER_KW * 126.5, rel=0.05)
     assert alarms(rack) & {"ceiling-stale", "flow-ceiling"} == set()
+
+
+def test_whatever_is_more_than_nothing_is_a_ceiling(told: dict[str, Reading]) -> None:
+    rack = serving().until_s(20.0)
+    told[CEILING_TAG] = ceiling(rack, 5e-324)
+    rack.until_s(1.0)
+    assert rack.steering.ceiling == Ceiling(5e-324, told[CEILING_TAG].at_s)
 
 
 def test_a_ceiling_heard_again_stands_again(told: dict[str, Reading]) -> None:
