@@ -170,6 +170,20 @@ def test_i4_finds_every_write_outside_the_whitelist() -> None:
     assert rule(disarmed) is not None
 
 
+def test_i4_lets_a_stroke_be_commanded_only_in_a_rack_in_service_that_nothing_holds() -> None:
+    rule = i.i4_only_the_whitelist_is_written
+    for state in State:
+        one = replace(honest(State.ISOLATED), writes={})
+        one = forged(one, memory=in_state(one, state))
+        for value, known in ((1.0, True), (2.0, True), (0.0, False), (1.5, False), (3.0, False)):
+            allowed = known and state is State.FLOWING
+            assert (rule(forged(one, writes={"XK-101": value})) is None) is allowed, (state, value)
+    one = forged(honest(State.FLOWING), writes={"XK-101": 1.0})
+    assert rule(one) is None
+    for held in ({"locks": (Lock("anna", "a", 1.0),)}, {"latches": (LATCH,)}):
+        assert rule(forged(one, memory=replace(one.after, **held))) == "XK-101 is written 1.0 in FLOWING"
+
+
 def test_i5_finds_a_latch_that_clears_by_itself() -> None:
     rule = i.i5_latches_stand_until_a_person_resets_them
     node = standing(
