@@ -5,8 +5,10 @@ from fieldkit.backoff import Backoff
 RECONNECT_FLOOR_S = 0.25
 REST_AFTER = 2
 """Unanswered requests in a row after which a unit rests, when another unit of the link answered in between."""
+FIRST_REST_FACTOR = 20.0
+"""The first rest is so many times as long as the miss before it kept the link busy: two lost replies may be noise."""
 REST_FACTOR = 200.0
-"""A silent unit costs the others at most one part in so many of the link's time (0.5 %)."""
+"""Later ones: a silent unit costs the others one part in so many of the link's time (0.5 %)."""
 REST_MOST_S = 60.0
 GATEWAY_SILENT_S = 10.0
 """A gateway that reaches none of its units for so long may heal on a new connection (seen in the field)."""
@@ -53,12 +55,13 @@ class LinkHealth:
         self._rests_until_s.pop(unit, None)
         self.backoff.succeeded()
 
-    def missed(self, unit: int, now_s: float, cost_s: float) -> None:
-        """Note that a unit did not answer, which kept the link busy for ``cost_s``."""
+    def missed(self, unit: int, now_s: float, cost_s: float, after: int = REST_AFTER) -> None:
+        """Note that a unit did not answer, which kept the link busy for ``cost_s``; it rests ``after`` so many in a row."""
         count, last_s = self._misses.get(unit, (0, now_s))
         self._misses[unit] = count + 1, now_s
-        if count + 1 >= REST_AFTER and self._answered_s > last_s:
-            self._rests_until_s[unit] = now_s + min(REST_FACTOR * cost_s, REST_MOST_S)
+        if count + 1 >= after and self._answered_s > last_s:
+            factor = REST_FACTOR if unit in self._rests_until_s else FIRST_REST_FACTOR
+            self._rests_until_s[unit] = now_s + min(factor * cost_s, REST_MOST_S)
 
     @property
     def stands_still(self) -> bool:

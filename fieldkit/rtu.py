@@ -14,6 +14,8 @@ from fieldkit.reading import Reason
 from fieldkit.rtu_frames import Line, RtuStream, framed
 from fieldkit.wires import Opener, Wire
 
+GARBLED_AFTER = 5
+"""Garbled replies in a row after which a unit rests: more than noise makes of a sound line."""
 _LATE_LEAST_S = 2.0
 _LATE_TIMEOUTS = 8.0
 
@@ -121,6 +123,7 @@ class RtuLink(Link):
             self._unanswered(request, timeout_s)
         elif reason is Reason.SHORT_REPLY:
             self.counters.short_replies += 1
+            self._health.missed(request.unit, asyncio.get_running_loop().time(), timeout_s, GARBLED_AFTER)
         return self.error(reason, request, cause)
 
     async def _silence(self, request: Request, timeout_s: float) -> None:

@@ -20,7 +20,8 @@ from fieldkit.reading import Reason
 Parity = Literal["N", "E", "O"]
 _READS = frozenset({1, 2, 3, 4})
 _WRITES = frozenset({5, 6, 15, 16})
-_SHORTEST = 5
+_SHORTEST, _MOST = 5, 600
+"""Bytes of the shortest frame, and more than the longest with its echo."""
 _NO_OPTION = "the request came back: an adapter that echoes what is sent needs local_echo: true"
 _FASTEST_BY_CHARACTER = 19200
 """Above it the gaps are fixed times (Modbus over serial line 1.02, 2.5.1.1)."""
@@ -143,6 +144,9 @@ class RtuStream:
     def feed(self, data: bytes, now_s: float) -> Frame | None:
         """Take bytes as they arrive; return the reply to the request in flight when it is complete."""
         self._rest += data
+        if (over := len(self._rest) - _MOST) > 0:  # a line that babbles
+            self.noise += over
+            self._rest = self._rest[over:]
         if self._echo_due and not self._take_echo():
             return None
         if self._request is not None and self.trouble is None and self._echoed(self._request, complete=False):
@@ -160,7 +164,8 @@ class RtuStream:
             return None
         echo = None if request.is_read else request.echo
         self._owe(Owed(request.unit, request.function, request.size, echo, self._sent_s + self._late_reply_s), now_s)
-        if self.trouble is None and self._echo_due:
+        echo_due, self._echo_due = self._echo_due, False
+        if self.trouble is None and echo_due:
             self._fail_by_echo(f"the echo of {len(self._sent)} bytes ended after {len(self._rest)}")
         elif self.trouble is None and self._echoed(request, complete=True):
             self._fail_by_echo(_NO_OPTION)

@@ -1,6 +1,6 @@
 """Whether a connection is worth keeping."""
 
-from fieldkit.health import GATEWAY_SILENT_S, REST_FACTOR, REST_MOST_S, LinkHealth
+from fieldkit.health import FIRST_REST_FACTOR, GATEWAY_SILENT_S, REST_FACTOR, REST_MOST_S, LinkHealth
 
 
 def connected() -> LinkHealth:
@@ -66,8 +66,11 @@ def test_a_silent_unit_rests_after_two_misses_when_another_answered_in_between_a
     assert health.rests_s(2, 100.2) <= 0.0
     health.answered(1, 100.3)
     health.missed(2, 100.5, 0.1)
-    assert health.rests_s(2, 100.5) == REST_FACTOR * 0.1
+    assert health.rests_s(2, 100.5) == FIRST_REST_FACTOR * 0.1
     assert health.rests_s(1, 100.5) <= 0.0
+    health.answered(1, 100.9)
+    health.missed(2, 103.0, 0.1)
+    assert health.rests_s(2, 103.0) == REST_FACTOR * 0.1, "it has rested before: it is away"
     health.answered(2, 121.0)
     assert health.rests_s(2, 121.0) <= 0.0
     health.missed(2, 121.2, 0.1)
@@ -81,7 +84,7 @@ def test_nobody_rests_while_nobody_answers_and_no_rest_is_longer_than_the_longes
         health.missed(2, 101.5 + second, 0.5)
     assert health.rests_s(1, 106.0) <= 0.0
     health.answered(3, 106.0)
-    health.missed(2, 106.5, 5.0)
+    health.missed(2, 106.5, 500.0)
     assert health.rests_s(2, 106.5) == REST_MOST_S
     health.connected(107.0)
     assert health.rests_s(2, 107.0) <= 0.0
@@ -127,3 +130,12 @@ def test_two_units_that_are_only_late_are_no_gateway_that_stands_still() -> None
     health.heard(1, 100.4)
     assert health.unanswered(2, 100.5, 0.2) == ""
     assert not health.stands_still
+
+
+def test_garbled_replies_are_borne_longer_than_silence() -> None:
+    health = connected()
+    for number in range(5):
+        health.answered(1, 100.0 + number)
+        assert health.rests_s(2, 100.0 + number) <= 0.0
+        health.missed(2, 100.5 + number, 0.1, after=5)
+    assert health.rests_s(2, 104.5) > 0.0

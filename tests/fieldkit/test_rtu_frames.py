@@ -258,3 +258,23 @@ def test_a_request_that_was_answered_owes_nothing() -> None:
     assert stream.feed(reply(1, 100, 2), 0.1) is not None
     assert stream.give_up(0.1) is None
     assert stream.held_back_s(B, 0.1) == 0.0
+
+
+def test_a_line_that_babbles_fills_no_memory_and_its_replies_are_found_all_the_same() -> None:
+    stream = RtuStream(LATE_S)
+    for _ in range(100):
+        stream.feed(b"\x55" * 100, 0.0)
+    assert len(stream._rest) <= 600
+    ask(stream, A)
+    assert data(stream.feed(b"\x55" * 3000 + reply(1, 100, 2), 0.1)) == reply(1, 100, 2)[2:-2]
+    assert stream.noise >= 12_000
+
+
+def test_after_an_echo_that_did_not_come_the_line_is_read_again() -> None:
+    stream = RtuStream(LATE_S, local_echo=True)
+    ask(stream, A, 10.0)
+    assert (stream.give_up(10.3) or ("",))[0] is Reason.ECHO
+    assert stream.held_back_s(B, 10.4) > 0.0
+    stream.feed(reply(1, 100, 2), 10.5)
+    assert stream.late == 1
+    assert stream.held_back_s(B, 10.5) == 0.0
