@@ -90,12 +90,13 @@ def test_each_bit_of_a_word_is_the_one_that_the_makers_page_names(name: str, wor
     profile = profile_of(name)
     names = {bit: point for bit, point in enumerate(word["names"]) if point is not None}
     faults: dict[str, list[int]] = word.get("faults", {})
+    inverted: list[str] = word.get("inverted", [])
     (span,) = plan(profile, [want(profile, point, point, "fast") for point in names.values()])
     assert (span.table, span.address, span.count) == (Table(word["table"]), word["address"], 1)
     for raised in range(16):
         found = decoded(span, (1 << raised).to_bytes(2, "big"), word["address"])
         wanted = {
-            point: "bad fault" if raised in faults.get(point, []) else float(bit == raised)
+            point: "bad fault" if raised in faults.get(point, []) else float((bit == raised) != (point in inverted))
             for bit, point in names.items()
         }
         assert found == wanted, f"bit {raised}"
