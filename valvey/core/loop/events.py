@@ -91,18 +91,18 @@ def _stopped(view: LoopView) -> Found | None:
 
 
 def _upstream(view: LoopView) -> Found | None:
-    """A leaking rack has been proven shut for the whole watch, and in its second half liquid was still being lost.
+    """Every leaking rack has been proven shut for the whole watch, and in its second half liquid was still being lost.
 
-    In the first half make-up may still bring the pressure back up.
+    In the first half make-up may still bring the pressure back up. A rack that leaks and is not shut yet explains a loss.
     """
-    watch_s = view.limits.watch_s
-    waited = {name: since_s for name, since_s in view.memory.isolated_s.items() if view.now_s - since_s >= watch_s}
-    if not waited:
+    watch_s, shut_s = view.limits.watch_s, view.memory.isolated_s
+    leaking = [name for name in view.limits.racks if not LIQUID_LATCHES.isdisjoint(view.rack(name).latches)]
+    if not leaking or any(view.now_s - shut_s.get(name, view.now_s) < watch_s for name in leaking):
         return None
-    fell = falling(view, max(waited.values()) + 0.5 * watch_s, 0.5 * watch_s - SAMPLE_S)
+    fell = falling(view, max(shut_s.values()) + 0.5 * watch_s, 0.5 * watch_s - SAMPLE_S)
     if fell is None:
         return None
-    return Found(f"{fell}, although {', '.join(waited)} is proven shut: a leak before its valves", tuple(waited))
+    return Found(f"{fell}, although {', '.join(shut_s)} is proven shut: a leak before its valves", tuple(shut_s))
 
 
 @dataclass(frozen=True, slots=True)

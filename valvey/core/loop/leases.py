@@ -147,8 +147,7 @@ def _answer(
         left_s = limits.ttl_s - (now_s - memory.begun_s)
         reason = "the coordinator has just started and learns what is under way"
         return _refused(memory, asked, Refusal("starting", reason, f"the same in {left_s:.0f} s"), now_s)
-    left = {rack: one for rack, one in memory.leases.items() if rack != asked.rack}
-    refusal = judges.begin(replace(memory, leases=left), asked.rack, asked.work)
+    refusal = judges.begin(memory, asked.rack, asked.work)
     if refusal is not None:
         return _refused(memory, asked, refusal, now_s)
     number = memory.number + 1

@@ -14,7 +14,7 @@ from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Sample, W
 from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, GrantSeen
 from valvey.core.loop.sharing import Need, needs_lpm, share
-from valvey.core.loop.works import WORKS, judge
+from valvey.core.loop.works import WORKS, _can_move, judge
 from valvey.loop.models import LoopTuning
 
 WORKED = {"r1": {"FT-101": 0.0, "FT-102": 0.0}}
@@ -316,3 +316,94 @@ def test_a_worked_rack_of_which_no_flow_is_known_counts_as_none() -> None:
     loop.scan()
     assert loop.memory.hold is not None
     assert loop.memory.hold.flows["r2"] == 0.0
+
+
+def loses(loop: PaperLoop, for_s: int, per_s: float = 0.02) -> None:
+    for _ in range(for_s):
+        level = loop.cdu["LT-201"]
+        assert level is not None
+        loop.cdu["LT-201"] = level - per_s
+        loop.scan(dt_s=1.0)
+
+
+def test_a_second_rack_that_leaks_explains_the_loss_until_it_too_has_been_shut_for_the_whole_watch() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r2", state=State.ISOLATED, latches=("SIF-1",))
+    loses(loop, 40, 0.0)
+    loop.put("r3", state=State.ISOLATING, latches=("SIF-1",))
+    loses(loop, 60)
+    assert not loop.memory.latches  # it leaks, and is not shut
+    loop.put("r3", state=State.ISOLATED)
+    loses(loop, 15)
+    loses(loop, 60, 0.0)
+    assert not loop.memory.latches  # what was lost before it was shut is no leak upstream
+    loses(loop, 40)
+    assert [latch.racks for latch in loop.memory.latches] == [("r2", "r3")]
+
+
+def test_a_set_point_may_go_to_the_bound_itself_for_a_fill() -> None:
+    loop = shut_loop()
+    found = plan.predict(loop.view(), "fill", "r1")
+    bound = loop.limits.bounds[Mode.CONSTANT_FLOW]
+    for moved, can in ((bound.low, True), (bound.low - 0.1, False), (bound.high, True), (bound.high + 0.1, False)):
+        assert _can_move(loop.view(), replace(found, moved_to=moved)) is can
+
+
+def test_a_rack_of_which_no_flow_is_known_takes_none_from_the_total() -> None:
+    loop = PaperLoop().settled()
+    loop.lose("r1", "FT-101", "FT-102")
+    assert plan.total_after_lpm(loop.view(), "isolate", "r1") == 800.0
+
+
+def test_without_a_header_dp_nothing_is_held() -> None:
+    loop = PaperLoop().settled()
+    loop.cdu["PT-201"] = 150.0
+    loop.say("r1", "isolate")
+    assert loop.memory.hold is None
+
+
+def test_in_constant_dp_the_cdu_itself_is_the_fast_trim() -> None:
+    loop = PaperLoop().settled()
+    hold = Hold(Mode.CONSTANT_DP, loop.now_s, 210.0, 800.0, 250.0, flows={"r1": 200.0}, heads={})
+    after, _ = holding.follow(loop.view(), hold, frozenset({"r1"}), 1.0)
+    assert after.fast == 0.0
+    other, _ = holding.follow(loop.view(), replace(hold, mode=Mode.CONSTANT_FLOW), frozenset({"r1"}), 1.0)
+    assert other.fast > 0.0
+
+
+def test_a_neighbour_that_felt_no_head_has_no_say() -> None:
+    loop = PaperLoop().settled()
+    hold = Hold(Mode.CONSTANT_FLOW, 0.0, 800.0, 800.0, 210.0, flows={"r1": 200.0}, heads={"r2": 0.0, "r3": 210.0})
+    after, _ = holding.follow(loop.view(), hold, frozenset({"r1"}), 1.0)
+    assert "r2" not in after.deviations
+    assert "r3" in after.deviations
+
+
+def test_a_step_home_is_a_little_more_than_what_is_worth_a_write() -> None:
+    loop = PaperLoop().settled()
+    home = Home(Mode.CONSTANT_FLOW, 900.0, frozenset(loop.limits.racks))
+    _, wanted, _ = holding.look(loop.view(memory=replace(loop.memory, home=home, hold=None)), 0.5)
+    assert wanted == pytest.approx(800.84)
+
+
+def test_make_up_brings_no_more_than_the_reservoir_holds() -> None:
+    loop = shut_loop(makeup_lpm=1000.0)
+    loop.cdu["LT-201"] = 10.0
+    gas_kpa_l = (150.0 + 101.3) * 60.0
+    assert plan.return_after_fill_kpa(loop.view(), "r1") == pytest.approx(gas_kpa_l / (60.0 + 25.0) - 101.3, abs=1e-9)
+
+
+def test_the_droop_is_learned_above_a_tenth_of_the_rated_flow_and_with_time() -> None:
+    loop = PaperLoop()
+    loop.cdu["FT-201"] = 80.0
+    loop.scan()
+    assert loop.memory.droop is None
+    loop.cdu["FT-201"] = 800.0
+    loop.scan()
+    known = loop.memory.droop
+    assert known is not None
+    loop.cdu["P-201"] = 95.0
+    loop.scan(dt_s=0.0)
+    assert loop.memory.droop == known
+    loop.scan()
+    assert loop.memory.droop > known
