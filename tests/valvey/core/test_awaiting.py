@@ -124,6 +124,15 @@ def test_of_two_in_one_scan_the_first_waits() -> None:
     assert (memory.waiting.name, answers, len(facts)) == ("test", {1: ("z", "busy")}, 1)
 
 
+def test_an_id_twice_in_one_scan_waits_once_and_is_answered_once_it_is_known() -> None:
+    memory, _, answers, facts = heard(rack(), a_request(), a_request())
+    assert (memory.waiting, answers, len(facts)) == (waiting(isolated().now_s), {}, 1)
+    one = isolated(coordinator=True)
+    asked = replace(a_request(), expect_seq=one.memory.state_seq)
+    assert [fact for fact in one.scan(asked, asked).facts if fact.kind is FactKind.ANSWER] == []
+    assert one.memory.waiting is not None
+
+
 @pytest.mark.parametrize("name", ["cancel", "dark", "isolate", "emergency_stop"])
 def test_whoever_asks_for_less_ends_it(name: str) -> None:
     one = rack(waiting=waiting(isolated().now_s))

@@ -402,6 +402,19 @@ def test_clearing_the_last_latch_in_esd_moves_on_and_beside_a_trip_it_does_not()
     assert (answer["code"], node.memory.state) == ("overtaken", State.STARTUP)
 
 
+def test_a_refused_reset_clears_no_emergency_shutdown() -> None:
+    node, answers = ask(standing(State.ESD), "reset")
+    assert codes(answers) == ["not_latched"]
+    assert node.memory.state is State.ESD
+
+
+def test_clearing_the_last_latch_outside_esd_is_no_move_of_the_chart() -> None:
+    node, answers = ask(with_latch(standing(State.COOLDOWN)), "reset", "bypass")
+    assert codes(answers) == ["ok", "overtaken"]
+    assert answers[1]["reason"] == "state_seq became 11 in this scan"
+    assert node.memory.state is State.COOLDOWN
+
+
 def test_every_answer_is_told_in_the_order_of_the_requests() -> None:
     start = standing(State.FLOWING)
     _node, passage = scan(RACK, start, asks(start, "set_point", "isolate", "open", "lock"), 0.05)
