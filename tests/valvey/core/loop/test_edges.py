@@ -8,6 +8,7 @@ from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.loop import holding, plan
 from valvey.core.loop.events import falling
+from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.leases import begin
 from valvey.core.loop.limits import LoopLimits, Mode
 from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Sample, Written
@@ -407,3 +408,35 @@ def test_the_droop_is_learned_above_a_tenth_of_the_rated_flow_and_with_time() ->
     assert loop.memory.droop == known
     loop.scan()
     assert loop.memory.droop > known
+
+
+def test_a_change_of_a_thousandth_is_worth_a_write() -> None:
+    loop = PaperLoop().settled()
+    loop.cdu["SP-FLOW"] = 1000.0
+    assert holding.paced(loop.view(), 1001.0) is not None
+    assert holding.paced(loop.view(), 1000.9) is None
+
+
+def test_beginning_to_serve_is_one_change_of_state() -> None:
+    loop = PaperLoop()
+    for _ in range(5):
+        loop.scan(dt_s=5.0)
+    before = loop.memory.state_seq
+    loop.scan(dt_s=5.0)
+    assert [fact.at_s for fact in loop.told(LoopFactKind.SERVING)] == [loop.now_s]
+    assert loop.memory.state_seq == before + 1
+
+
+def test_who_acknowledged_is_whom_the_request_names() -> None:
+    loop = PaperLoop().settled()
+    loop.cdu["P-201-TRIP"] = 1.0
+    loop.run(1.0)
+    loop.request("ack", alarm="pump-trip")
+    assert loop.memory.alarms["pump-trip"].by == "Edda"
+
+
+def test_an_ask_of_our_own_epoch_is_no_news() -> None:
+    loop = PaperLoop().settled()
+    epoch = loop.memory.epoch
+    assert loop.say("r1", "isolate", epoch=epoch).epoch == epoch
+    assert loop.memory.epoch == epoch
