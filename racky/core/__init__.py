@@ -1,0 +1,1 @@
+"""Racky's decisions, pure: what it sees and the time go in, judgements and requests come out."""

@@ -1,0 +1,218 @@
+"""Answers: each request against the table, the memory and the field, and the ends of those that last."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fieldkit import alarm
+from fieldkit.alarm import AlarmState
+from fieldkit.errors import Refusal
+from racky.core import evidence, permissives, power
+from racky.core.alarms import alarm_fact
+from racky.core.facts import Fact, FactKind
+from racky.core.memory import Answered, Cap, Maintenance, Pending, Phase
+from racky.core.outputs import entered
+from racky.core.requests import REQUESTS, Kind, Request, RequestRow
+from racky.core.view import View
+
+MOST_ANSWERED = 10_000
+
+Acted = tuple[View, list[Fact]]
+Act = Callable[[View, Request], "Acted | Refusal"]
+
+
+def answer(view: View, request: Request) -> Acted:
+    """Return the view after ``request``, and what it did; its ANSWER is the last fact."""
+    row = REQUESTS.get(request.name)
+    before = _before(view, request)
+    if before is not None:
+        return view, [_fact(view, request, before)]
+    acted = _refused(view, request, row) or _ACTS[request.name](view, request)
+    if isinstance(acted, Refusal):
+        done = Answered(request.id, "refused", acted.code, acted.reason, acted.would_allow)
+        return _noted(view, done), [_fact(view, request, done)]
+    after, facts = acted
+    done = Answered(request.id, "accepted", "ok", "", "")
+    after = _noted(after, done)
+    if row is not None and row.goal:
+        pending = Pending(request.id, request.client, request.name, view.now_s)
+        after = replace(after, memory=replace(after.memory, pending=(*after.memory.pending, pending)))
+    return after, [*facts, _fact(after, request, done)]
+
+
+def look(view: View) -> Acted:
+    """Return the view without the requests that have ended, and a fact for each end."""
+    left, facts, phase = list[Pending](), list[Fact](), view.power.phase
+    for one in view.memory.pending:
+        row = REQUESTS[one.request]
+        if phase in row.way:
+            left.append(one)
+            continue
+        reached = phase in row.goal
+        fields = {
+            "id": one.id, "request": one.request, "client": one.client, "status": "succeeded" if reached else "failed",
+            "reason": "" if reached else view.power.why, "state": phase,
+            "proof": {output.feedback: view.sight.number(output.feedback) for output in view.setup.outputs},
+        }  # fmt: skip
+        facts.append(Fact(FactKind.ENDED, view.now_s, fields))
+    return replace(view, memory=replace(view.memory, pending=tuple(left))), facts
+
+
+def _before(view: View, request: Request) -> Answered | None:
+    """The answer once given to this id, except to what makes things safer: that acts again."""
+    row = REQUESTS.get(request.name)
+    if row is not None and row.kind(view, request) is Kind.SAFER:
+        return None
+    return next((one for one in view.memory.answered if one.id == request.id), None)
+
+
+def _refused(view: View, request: Request, row: RequestRow | None) -> Refusal | None:
+    if row is None:
+        return Refusal("unknown", f"there is no request '{request.name}'", f"one of: {', '.join(REQUESTS)}")
+    if request.role not in row.roles:
+        reason = f"role '{request.role}' may not ask for '{row.name}'"
+        return Refusal("role", reason, f"roles: {', '.join(sorted(row.roles))}")
+    wrong = _wrong_args(request, row)
+    if wrong is not None:
+        return wrong
+    kind = row.kind(view, request)
+    if row.why and kind is not Kind.SAFER and not request.why.strip():
+        return Refusal("why", f"'{row.name}' needs a reason", "a non-empty 'why'")
+    if kind is Kind.OPENING:
+        late = _late(view, request)
+        if late is not None:
+            return late
+    return permissives.missing(view, row.permissives)
+
+
+def _wrong_args(request: Request, row: RequestRow) -> Refusal | None:
+    unknown = sorted(request.args.keys() - row.args.keys())
+    if unknown:
+        return Refusal(
+            "args", f"unknown argument '{unknown[0]}'", f"arguments of '{row.name}': {', '.join(row.args) or 'none'}"
+        )
+    for name, arg in row.args.items():
+        value = request.args.get(name)
+        if value is None:
+            if arg.needed:
+                return Refusal("args", f"argument '{name}' is missing", f"'{row.name}' needs '{name}'")
+            continue
+        wanted = " or ".join(kind.__name__ for kind in arg.types)
+        if not isinstance(value, arg.types) or (isinstance(value, bool) and bool not in arg.types):
+            return Refusal("args", f"argument '{name}' is not {wanted}", f"'{name}' is a {wanted}")
+        if isinstance(value, int | float) and not arg.low <= value <= arg.high:
+            return Refusal("args", f"argument '{name}' is out of range", f"{arg.low:g} to {arg.high:g}")
+    return None
+
+
+def _late(view: View, request: Request) -> Refusal | None:
+    seq = view.memory.state_seq
+    if request.expired is None:
+        return Refusal(
+            "clock", "no synchronised clock can judge its expiry", "a synchronised clock, or no 'expires_at'"
+        )
+    if request.expired:
+        return Refusal("expired", "it has expired or is dated in the future", "a fresh request within its expiry")
+    if request.expect_seq != seq:
+        reason = f"expect_seq is {request.expect_seq}, state_seq is {seq}"
+        return Refusal("expect_seq", reason, f"look at the state, then ask with expect_seq {seq}")
+    return None
+
+
+def _noted(view: View, done: Answered) -> View:
+    answered = (*view.memory.answered, done)[-MOST_ANSWERED:]
+    return replace(view, memory=replace(view.memory, answered=answered))
+
+
+def _fact(view: View, request: Request, done: Answered) -> Fact:
+    fields = {
+        "id": request.id, "request": request.name, "client": request.client, "role": request.role, "by": request.by,
+        "why": request.why, "status": done.status, "code": done.code, "reason": done.reason, "allow": done.allow,
+        "state": view.power.phase, "state_seq": view.memory.state_seq,
+    }  # fmt: skip
+    return Fact(FactKind.ANSWER, view.now_s, fields)
+
+
+# -- what each does ------------------------------------------------------------------------------------------------
+
+
+def _power_off(view: View, request: Request) -> Acted:
+    hurry = request.args.get("now") is True
+    if view.power.phase in {Phase.OFF, Phase.TRIPPED}:
+        return view.powered(replace(view.power, wanted=False)), []
+    return power.off(view, f"asked by {request.who}: {request.why}", hurry=hurry or view.power.hurry)
+
+
+def _power_on(view: View, request: Request) -> Acted:
+    return power.on(view, f"asked by {request.who}: {request.why}")
+
+
+def _cap(view: View, request: Request) -> Acted:
+    for_s = request.args.get("for_s")
+    until_s = None if for_s is None else view.now_s + float(for_s)
+    return _capped(view, Cap(float(request.args["kw"]), request.who, request.why, view.now_s, until_s))
+
+
+def _uncap(view: View, _request: Request) -> Acted | Refusal:
+    if view.power.cap is None:
+        return Refusal("nothing", "nobody has asked for a cap", "nothing to end")
+    return _capped(view, None)
+
+
+def _capped(view: View, cap: Cap | None) -> Acted:
+    view = view.powered(replace(view.power, cap=cap))
+    return replace(view, memory=replace(view.memory, state_seq=view.memory.state_seq + 1)), []
+
+
+def _reset(view: View, request: Request) -> Acted:
+    view, facts = entered(view, Phase.OFF, f"reset by {request.who}: {request.why}")
+    return view, [Fact(FactKind.RESET, view.now_s, {"by": request.who, "why": request.why}), *facts]
+
+
+def _maintenance(view: View, request: Request) -> Acted:
+    until_s = view.now_s + float(request.args["for_s"])
+    return _maintained(view, Maintenance(request.who, request.why, view.now_s, until_s))
+
+
+def _end_maintenance(view: View, _request: Request) -> Acted | Refusal:
+    if view.memory.maintenance is None:
+        return Refusal("nothing", "the rack is not in maintenance", "nothing to end")
+    return _maintained(view, None)
+
+
+def _maintained(view: View, now: Maintenance | None) -> Acted:
+    memory = replace(view.memory, maintenance=now, state_seq=view.memory.state_seq + 1)
+    fields: Mapping[str, Any] = {"on": False} if now is None else {"on": True, "by": now.by, "why": now.why}
+    return replace(view, memory=memory), [Fact(FactKind.MAINTENANCE, view.now_s, fields)]
+
+
+def expire(view: View) -> Acted:
+    """End a maintenance whose time is over."""
+    now = view.memory.maintenance
+    return (view, []) if now is None or view.now_s < now.until_s else _maintained(view, None)
+
+
+def _note(view: View, request: Request) -> Acted | Refusal:
+    name, states = str(request.args["alarm"]), view.memory.alarms
+    state = states.get(name)
+    if state is None:
+        return Refusal("unknown", f"no alarm '{name}' stands", f"standing: {', '.join(sorted(states)) or 'none'}")
+    after: AlarmState | Refusal
+    if request.name == "ack":
+        after = alarm.acknowledge(state, view.now_s, request.who)
+    else:
+        after = alarm.shelve(state, view.now_s, view.now_s + float(request.args["for_s"]), request.who, request.why)
+    if isinstance(after, Refusal):
+        return after
+    return replace(view, memory=replace(view.memory, alarms={**states, name: after})), [alarm_fact(after, view.now_s)]
+
+
+def _leak_evidence(view: View, request: Request) -> Acted:
+    args = request.args
+    return evidence.told(view, str(args["tray"]), args["wet"] is True, float(args["for_s"]))
+
+
+_ACTS: dict[str, Act] = {
+    "power_off": _power_off, "power_on": _power_on, "cap": _cap, "uncap": _uncap, "reset": _reset, "maintenance": _maintenance,
+    "end_maintenance": _end_maintenance, "ack": _note, "shelve": _note, "leak_evidence": _leak_evidence,
+}  # fmt: skip

@@ -1,0 +1,105 @@
+"""Racky's memory as bytes and back, with a format number, and what a start makes of it.
+
+Tolerant: a field that is missing is as in a new memory, one that is not known any more is dropped, an alarm without a
+row too. What has another shape raises ValueError: the caller then starts as from an unreadable memory.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from fieldkit import alarm
+from fieldkit.alarm import AlarmState
+from racky.core.alarms import BY_NAME
+from racky.core.memory import FORMAT, Memory, Phase
+
+_MEMORY = TypeAdapter(Memory)
+
+
+def dump(memory: Memory) -> bytes:
+    return json.dumps(to_dict(memory), separators=(",", ":")).encode()
+
+
+def load(data: bytes) -> Memory:
+    """Return what ``dump`` of this or an earlier version wrote. Raises ValueError naming what is wrong."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the memory is no JSON document: {error}") from None
+    return from_dict(document)
+
+
+def to_dict(memory: Memory) -> dict[str, Any]:
+    """Return ``memory`` as plain data."""
+    document: dict[str, Any] = _MEMORY.dump_python(replace(memory, alarms={}), mode="json")
+    document["alarms"] = [alarm.to_dict(state) for state in memory.alarms.values()]
+    return document
+
+
+def from_dict(document: Any) -> Memory:
+    """Return the memory that ``to_dict`` wrote. Raises ValueError."""
+    if not isinstance(document, dict):
+        raise ValueError(f"the memory is {type(document).__name__}, not an object")  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
+    written = document.get("format")
+    if not isinstance(written, int) or not 1 <= written <= FORMAT:
+        raise ValueError(f"the memory has format {written!r}; this version reads formats 1 to {FORMAT}")
+    known = {name: value for name, value in document.items() if name in Memory.__slots__}
+    alarms = known.pop("alarms", [])
+    try:
+        memory = _MEMORY.validate_python(known | {"format": FORMAT})
+        return replace(memory, alarms=_alarms(alarms))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"the memory cannot be read: {place}: {problem['msg']}") from None
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"the alarms of the memory cannot be read: {error!r}") from None
+
+
+def _alarms(states: list[dict[str, Any]]) -> dict[str, AlarmState]:
+    return {one["id"]: alarm.from_dict(BY_NAME[one["id"]], one) for one in states if one["id"] in BY_NAME}
+
+
+def begin(memory: Memory, *, boot_id: str, now_s: float, readable: bool = True) -> Memory:
+    """Return what a start makes of ``memory``: the outputs are looked at before any is written.
+
+    A new boot's clock starts again: times of the last one become ages. A trip stands.
+    """
+    shift_s = 0.0 if memory.boot_id == boot_id else now_s - memory.now_s
+    memory = rebased(memory, shift_s)
+    power = memory.power
+    if power.phase is not Phase.TRIPPED:
+        was = power.phase if power.phase is not Phase.UNKNOWN else power.was
+        power = replace(power, phase=Phase.UNKNOWN, was=was, since_s=now_s, why="started")
+    power = replace(power, said_s={}, over_s=None, room_s=None, allowed_s=None, unloading_s=None)
+    return replace(
+        memory, boot_id=boot_id, now_s=now_s, readable=readable, state_seq=memory.state_seq + 1, power=power
+    )  # fmt: skip
+
+
+def rebased(memory: Memory, shift_s: float) -> Memory:
+    """Return ``memory`` with all its times moved: from the clock of the last boot to this one's."""
+    power, now = memory.power, memory.maintenance
+    cap = power.cap
+    if cap is not None:
+        until_s = None if cap.until_s is None else cap.until_s + shift_s
+        cap = replace(cap, since_s=cap.since_s + shift_s, until_s=until_s)
+    pretrip = {
+        row: replace(one, asked_s=one.asked_s + shift_s, cut_s=one.cut_s + shift_s)
+        for row, one in power.pretrip.items()
+    }
+    asked_s = {tag: at_s + shift_s for tag, at_s in power.asked_s.items()}
+    power = replace(power, cap=cap, pretrip=pretrip, asked_s=asked_s, shed_s=power.shed_s + shift_s)
+    if now is not None:
+        now = replace(now, since_s=now.since_s + shift_s, until_s=now.until_s + shift_s)
+    return replace(
+        memory,
+        power=power,
+        maintenance=now,
+        since_s={name: at_s + shift_s for name, at_s in memory.since_s.items()},
+        trays={name: replace(one, until_s=one.until_s + shift_s, said_s=None) for name, one in memory.trays.items()},
+        pending=tuple(replace(one, since_s=one.since_s + shift_s) for one in memory.pending),
+        alarms={name: alarm.rebased(state, shift_s) for name, state in memory.alarms.items()},
+    )
