@@ -54,6 +54,7 @@ class DaemonTold:
     """What another daemon has told last. An empty one has never been heard.
 
     online     False: its last will or its goodbye came; None: nothing was heard of it
+    offset_s   our boot time less its wall clock; None until it has told one
     heard_s    when a snapshot of its points came last
     state_s    when its state came last
     points     readings by tag, with their age counted back from when they were heard
@@ -63,6 +64,7 @@ class DaemonTold:
     """
 
     online: bool | None = None
+    offset_s: float | None = None
     heard_s: float | None = None
     state_s: float | None = None
     state: str | None = None
