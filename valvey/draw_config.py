@@ -7,6 +7,8 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
+from fieldkit import conflicts, point, profile, scaling
+from fieldkit.profile import Profile
 from valvey import config_bus, config_models
 from valvey.config_draft import in_words
 from valvey.config_models import RackFile
@@ -43,6 +45,11 @@ def reference() -> str:
 def loop_reference() -> str:
     """Return every key of a loop's file."""
     return _sections(LoopFile.model_json_schema(), config_models, config_bus, loop_models)
+
+
+def profile_reference() -> str:
+    """Return every key of a device profile."""
+    return _sections(Profile.model_json_schema(), conflicts, point, profile, scaling)
 
 
 def ladder() -> str:
@@ -116,7 +123,7 @@ def _default(key: str, kind: dict[str, Any], needed: list[str]) -> str:
     if value is None or isinstance(value, dict) or value == []:
         return "none"
     if isinstance(value, list):
-        return ", ".join(value)
+        return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 

@@ -10,11 +10,26 @@ from fieldkit.conflicts import Conflict
 from fieldkit.point import Point, PointType
 from fieldkit.profile import FUNCTIONS, Expiry, Profile, Standing
 from fieldkit.units import Unit
+from valvey import draw_config
 from valvey.draw_tables import table
 
 PROFILES = Path("configs") / "profiles"
 FOLDER = Path("docs") / "devices"
 INDEX = "README.md"
+_KEYS = """# Writing a profile
+
+A profile is one YAML file in `configs/profiles`, called `maker_model.yaml`. `valvey check-config` reads it with the rack's file and
+tells every fault with its line. In this order:
+
+1. Type each row from the maker's own page, with its address as on the wire (zero-based), and say in `cite` where it stands.
+2. Say how well it is known: `none`, `manual`, `second_source`; `hardware` and the date once a reading was compared with the display.
+3. Write down what the sources contradict each other in under `conflicts`, and how the device itself decides.
+4. Type a dump by hand from the same page into `tests/contract/golden`, never from the profile: each register's neighbours hold other
+   values, each number once with its highest bit, each word of bits by its names. `tests/contract/test_dumps_tell.py` says which slip
+   no dump would show.
+5. Give no output an expiry that the maker does not promise: XS-101 and the XVs are refused without one, and that is right.
+
+"""
 _SOURCES = "[sources.md](sources.md) says what the marks and the short names of sources mean."
 
 
@@ -23,7 +38,9 @@ def pages(root: Path) -> dict[Path, str]:
     files = sorted((root / PROFILES).glob("*.yaml"))
     profiles = [yamlfile.check(yamlfile.load(path), Profile) for path in files]
     out = {FOLDER / f"{maker}.md": _family(list(group)) for maker, group in groupby(profiles, _maker)}
-    return out | ({FOLDER / INDEX: _index(profiles)} if profiles else {})
+    if not profiles:
+        return out
+    return out | {FOLDER / INDEX: _index(profiles), FOLDER / "profile.md": _KEYS + draw_config.profile_reference()}
 
 
 def _maker(profile: Profile) -> str:
@@ -45,7 +62,7 @@ def _index(profiles: list[Profile]) -> str:
             ", ".join(expiring) or ("none: no XS-101, no XV" if profile.outputs else None),
         ))
     return (
-        f"# The devices\n\nOne profile each, in `configs/profiles`. {_SOURCES} A point in a conflict is not believed to be right "
+        f"# The devices\n\nOne profile each, in `configs/profiles`; [profile.md](profile.md) says how to write one. {_SOURCES} A point in a conflict is not believed to be right "
         "until `probe` and a person have decided it on the device.\n"
         "Only a device whose outputs go off by themselves may carry the permit or an isolation valve; `check-config` refuses "
         "all others.\n\n" + table(heads, rows)

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from fieldkit.conflicts import Conflict, Decision
 from fieldkit.errors import ConfigError
-from fieldkit.profile import Profile
+from fieldkit.point import Point
+from fieldkit.profile import Expiry, Output, Profile, Quirk, Serial
+from fieldkit.scaling import Choice, ScaleRegister
 from fieldkit.yamlfile import check, load
 from tests.valvey import racks
 from valvey import draw, draw_devices
@@ -62,6 +65,16 @@ def test_a_page_tells_units_scales_sentinels_and_which_alternative_is_in_use() -
     assert "| hs_101 | input 2 bit 1 | bit, 0 means 1 |" in section("racky_valve-controller")
 
 
+def test_every_key_of_a_profile_is_explained() -> None:
+    text = PAGES[draw_devices.FOLDER / "profile.md"]
+    for model in (Profile, Point, Expiry, Output, Conflict, Decision, ScaleRegister, Choice, Serial, Quirk):
+        for key in model.model_fields:
+            assert f"| `{key}` |" in text, f"{model.__name__}.{key}"
+    assert "| `functions` | list of a whole number at least 1 and at most 127 | 1, 2, 3, 4, 5, 6, 15, 16 |" in text
+    assert "| `faulted_by` |" in text
+    assert 'Bits elsewhere in the device, by name, that say "this sensor is faulty" while they are 1.' in text
+
+
 def test_pages_of_devices_are_drawn_and_checked_with_the_others(tmp_path: Path) -> None:
     folder = tmp_path / draw_devices.PROFILES
     folder.mkdir(parents=True)
@@ -69,7 +82,7 @@ def test_pages_of_devices_are_drawn_and_checked_with_the_others(tmp_path: Path) 
     draw.write(tmp_path)
     devices = tmp_path / draw_devices.FOLDER
     (devices / "sources.md").write_text("by hand")
-    assert {path.name for path in devices.iterdir()} == {"README.md", "rle.md", "sources.md"}
+    assert {path.name for path in devices.iterdir()} == {"README.md", "profile.md", "rle.md", "sources.md"}
     assert draw.stale(tmp_path) == []
     (devices / "rle.md").write_text("by hand")
     (devices / "old.md").write_text(f"{draw.OURS}\nof a profile that is gone")
