@@ -6,7 +6,7 @@ dP as measured at the CDU (not in constant dP: there it is the set-point). Slow 
 """
 
 from dataclasses import replace
-from math import exp, log, sqrt
+from math import copysign, exp, log, sqrt
 
 from valvey.core.chart import State
 from valvey.core.loop.facts import LoopFact, LoopFactKind
@@ -189,7 +189,7 @@ def _homeward(view: LoopView) -> float | None:
     miss = home.set_point - present
     if abs(miss) < step or (written is not None and view.now_s - written.at_s < wait_s):
         return None
-    return present + (step if miss > 0.0 else -step)
+    return present + copysign(step, miss)
 
 
 def _noticed(view: LoopView) -> tuple[LoopMemory, list[LoopFact]]:

@@ -1,11 +1,13 @@
 """Limits to the last bit: what is just allowed and what is just not, and the numbers that nobody states in a file."""
 
 from dataclasses import fields, replace
+from math import exp, log
 
 import pytest
 
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
+from valvey.core.leasing import Act
 from valvey.core.loop import holding, plan
 from valvey.core.loop.events import falling
 from valvey.core.loop.facts import LoopFactKind
@@ -369,7 +371,10 @@ def test_in_constant_dp_the_cdu_itself_is_the_fast_trim() -> None:
     after, _ = holding.follow(loop.view(), hold, frozenset({"r1"}), 1.0)
     assert after.fast == 0.0
     other, _ = holding.follow(loop.view(), replace(hold, mode=Mode.CONSTANT_FLOW), frozenset({"r1"}), 1.0)
-    assert other.fast > 0.0
+    assert other.fast == pytest.approx((1.0 - exp(-0.5)) * log(250.0 / 210.0))
+    loop.cdu["PT-201"] = None
+    blind, _ = holding.follow(loop.view(), replace(hold, mode=Mode.CONSTANT_FLOW), frozenset({"r1"}), 1.0)
+    assert blind.fast == 0.0
 
 
 def test_a_neighbour_that_felt_no_head_has_no_say() -> None:
@@ -440,3 +445,32 @@ def test_an_ask_of_our_own_epoch_is_no_news() -> None:
     epoch = loop.memory.epoch
     assert loop.say("r1", "isolate", epoch=epoch).epoch == epoch
     assert loop.memory.epoch == epoch
+
+
+def test_a_twentieth_of_the_flow_is_always_asked_for() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r1", points={"FT-101": 0.0, "FT-102": 0.0})
+    hold = Hold(Mode.CONSTANT_FLOW, loop.now_s, 800.0, 800.0, 210.0, flows={"r1": 800.0}, heads={})
+    _, wanted = holding.follow(loop.view(), hold, frozenset({"r1"}), 0.0)
+    assert wanted == pytest.approx(40.0)
+
+
+def test_a_drain_of_a_rack_without_a_sump_fills_none() -> None:
+    rack = replace(limits().racks["r1"], sump=None)
+    loop = PaperLoop(limits(racks={**limits().racks, "r1": rack}))
+    assert loop.say("r1", "drain", Act.RENEW, "of-before").granted
+    loop.say("r1", "drain", Act.GIVE_BACK, "of-before")
+    assert dict(loop.memory.sumps_l) == {}
+
+
+def test_what_is_lost_in_the_second_half_of_the_watch_counts_from_its_very_beginning() -> None:
+    loop = PaperLoop().settled()
+    loop.put("r2", state=State.ISOLATED, latches=("SIF-1",))
+    loop.scan(dt_s=1.0)
+    since_s = loop.memory.isolated_s["r2"]
+    while loop.now_s < since_s + 35.0:
+        loop.scan(dt_s=1.0)
+    loop.cdu["LT-201"] = 89.0
+    while loop.now_s < since_s + 62.0:
+        loop.scan(dt_s=1.0)
+    assert [latch.name for latch in loop.memory.latches] == ["leak-upstream"]
