@@ -11,7 +11,6 @@ from fieldkit.reading import Quality
 from valvey.core.chart import PERMIT_ON
 from valvey.core.flow_control import begin, control
 from valvey.core.flow_model import dp_ahead_kpa, opening_for, unsure
-from valvey.core.flow_setpoint import REFERENCE_K
 from valvey.core.flow_state import (
     Bound,
     Ceiling,
@@ -36,10 +35,6 @@ EPSILON_S = 0.002
 LONGEST_S = 2.0
 #: Having taken the valve over, it learns for so long before it moves it: the meter's dead time and lag.
 LISTEN_S = 3.0
-#: The rack's own cooling: this share of the flow for a rise of 10 K is never taken from it, and so much more that the
-#: return stays this far below its limit. SIF-4's stages are 0.25 and 0.45 of that flow.
-OWN_SHARE = 0.60
-OWN_ROOM_K = 3.0
 #: Two meters further apart than this share: the lower one counts.
 METERS_APART = 0.05
 #: The coordinator repeats itself every 60 s. After so long without a word its ceiling is released, by this share of the
@@ -64,7 +59,7 @@ def steer(view: View, tuning: Tuning) -> Memory:
     dt_s = min(dt_s, LONGEST_S)
     ceiling = _ceiling(view, before.ceiling, tuning, dt_s)
     ceiling_lpm = inf if ceiling is None else ceiling.flow_lpm
-    tuning = replace(tuning, minimum_lpm=own_need_lpm(view), ceiling_lpm=ceiling_lpm)
+    tuning = replace(tuning, minimum_lpm=view.own_need_lpm(), ceiling_lpm=ceiling_lpm)
     held = replace(before.control, command_pct=memory.fcv_pct)
     after = control(held, seen, tuning, dt_s)
     bound = _bound(after, tuning)
@@ -123,17 +118,6 @@ def flow_lpm(view: View) -> float | None:
     if supply is None or ret is None:
         return ret if supply is None else supply
     return ret if supply - ret > METERS_APART * supply else supply
-
-
-def own_need_lpm(view: View) -> float:
-    """The flow that nothing and nobody may take from the rack: its present load stays cool with it.
-
-    The whole need when it is not known how warm the supply is.
-    """
-    supply_c = view.number("TT-101")
-    room_k = 0.0 if supply_c is None else view.limits.return_h_c - OWN_ROOM_K - supply_c
-    share = 1.0 if room_k <= REFERENCE_K else max(OWN_SHARE, REFERENCE_K / room_k)
-    return share * view.need_lpm()
 
 
 def _ceiling(view: View, before: Ceiling | None, tuning: Tuning, dt_s: float) -> Ceiling | None:

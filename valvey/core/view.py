@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from fieldkit.reading import Quality, Readings
 from valvey.core.coolant import density_kg_m3
+from valvey.core.flow_setpoint import REFERENCE_K
+from valvey.core.flow_state import Mode
 from valvey.core.limits import LPM_PER_KW, Limits, tolerated_lpm
 from valvey.core.memory import Effect, Memory
 from valvey.core.plausible import RETURNS, voted
@@ -16,6 +18,10 @@ KW_PER_LPM_K = 0.0669
 SG = 1.0145
 
 
+#: The rack's own cooling: this share of the flow for a rise of 10 K is never taken from it, and so much more that the
+#: return stays this far below its limit. SIF-4's stages are 0.25 and 0.45 of that flow.
+OWN_SHARE = 0.60
+OWN_ROOM_K = 3.0
 #: Below this fraction of the nominal flow the return temperature no longer tells what the rack gives off.
 CARRYING_FRACTION = 0.1
 
@@ -120,10 +126,29 @@ class View:
         load_kw = self.load_kw()
         return LPM_PER_KW * (self.limits.rating_kw if load_kw is None else load_kw)
 
+    def own_need_lpm(self) -> float:
+        """The flow that nothing and nobody may take from the rack: its present load stays cool with it.
+
+        The whole need when it is not known how warm the supply is.
+        """
+        supply_c = self.number("TT-101")
+        room_k = 0.0 if supply_c is None else self.limits.return_h_c - OWN_ROOM_K - supply_c
+        share = 1.0 if room_k <= REFERENCE_K else max(OWN_SHARE, REFERENCE_K / room_k)
+        return share * self.need_lpm()
+
     def setpoint_lpm(self) -> float:
-        """Flow set-point of the present load: need + 5 %, between half and 1.25 times the nominal flow."""
-        nominal = self.limits.flow_nominal_lpm
-        return min(1.25 * nominal, max(0.5 * nominal, 1.05 * self.need_lpm()))
+        """Flow that is wanted now: need + 5 %, between half and 1.25 times the nominal flow.
+
+        Less where somebody has told the flow control to take less. Not where FCV-101 is held at an opening: no flow was
+        named then, and the need is the safe side.
+        """
+        nominal, steering = self.limits.flow_nominal_lpm, self.memory.steering
+        wanted = min(1.25 * nominal, max(0.5 * nominal, 1.05 * self.need_lpm()))
+        if steering is None or not steering.active or steering.control.mode is Mode.POSITION:
+            return wanted
+        if steering.ceiling is None and steering.control.asked is None:
+            return wanted
+        return min(wanted, steering.control.demand.setpoint_lpm)
 
     def open_proven(self) -> bool:
         """Both ZSO good and made."""

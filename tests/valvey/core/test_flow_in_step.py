@@ -324,7 +324,7 @@ def test_the_own_need_keeps_the_return_below_its_limit(supply_c: float | None, s
     rack.values["TT-101"] = supply_c
     rack.now_s += 1.0
     view = View(rack.readings(), rack.memory, rack.limits, rack.now_s)
-    assert steering.own_need_lpm(view) == pytest.approx(share * LPM_PER_KW * (view.load_kw() or 0.0))
+    assert view.own_need_lpm() == pytest.approx(share * LPM_PER_KW * (view.load_kw() or 0.0))
 
 
 def test_a_held_opening_still_lets_the_own_need_pass() -> None:
@@ -414,6 +414,36 @@ def test_a_ceiling_never_takes_what_the_rack_itself_needs(told: dict[str, Readin
     assert rack.flow == pytest.approx(0.6 * LPM_PER_KW * 126.5, rel=0.03)
     assert rack.steering.bound is Bound.OWN_NEED
     assert rack.state is State.FLOWING
+
+
+@pytest.mark.parametrize(("flow_lpm", "why"), [(198.0, ()), (120.0, ()), (75.0, ("SIF-12",))])
+def test_a_lost_open_limit_is_judged_by_the_flow_that_the_ceiling_leaves(
+    flow_lpm: float, why: tuple[str, ...], told: dict[str, Reading]
+) -> None:
+    """Need is 189 L/min: 120 would be too little of it, and is all that is asked for."""
+    rack = serving().until_s(20.0)
+    for _ in range(120):
+        told[CEILING_TAG] = ceiling(rack, 120.0)
+        rack.scan(dt_s=0.5)
+    rack.follow = rack.wet = False
+    rack.values |= {"ZSO-101": 0.0, "FT-101": flow_lpm, "FT-102": flow_lpm}
+    for _ in range(10):
+        told[CEILING_TAG] = ceiling(rack, 120.0)
+        rack.scan(dt_s=0.05)
+    assert tuple(latch.sif for latch in rack.memory.latches) == why
+
+
+@pytest.mark.parametrize(("mode", "limit"), [(Mode.FLOW, 130.0), (Mode.POSITION, 1.05 * LPM_PER_KW * 126.5)])
+def test_the_wanted_flow_is_less_only_where_a_flow_was_named(mode: Mode, limit: float) -> None:
+    rack = serving().until_s(20.0)
+    state = rack.steering
+    state = replace(state, control=replace(state.control, mode=mode, asked=130.0, demand=Demand(130.0, 130.0)))
+    view = View(rack.readings(), replace(rack.memory, steering=state), rack.limits, rack.now_s)
+    assert view.setpoint_lpm() == pytest.approx(limit, rel=0.01)
+    idle = replace(rack.memory, steering=replace(state, active=False))
+    assert View(rack.readings(), idle, rack.limits, rack.now_s).setpoint_lpm() == pytest.approx(
+        1.05 * LPM_PER_KW * 126.5, rel=0.01
+    )
 
 
 def test_a_ceiling_below_half_of_nominal_holds_for_a_rack_that_needs_less(told: dict[str, Reading]) -> None:
