@@ -474,3 +474,12 @@ def test_what_is_lost_in_the_second_half_of_the_watch_counts_from_its_very_begin
     while loop.now_s < since_s + 62.0:
         loop.scan(dt_s=1.0)
     assert [latch.name for latch in loop.memory.latches] == ["leak-upstream"]
+
+
+def test_of_unequal_racks_the_two_with_most_flow_are_thought_away() -> None:
+    loop = PaperLoop().settled()
+    for name, flow in (("r1", 100.0), ("r2", 100.0), ("r3", 300.0), ("r4", 300.0)):
+        loop.put(name, points={"FT-101": flow, "FT-102": flow, "PT-101": 300.0 if name != "r2" else 310.0})
+    found = plan.two_shut_kpa(loop.view())
+    assert found is not None
+    assert found == (pytest.approx(150.0 + 160.0 / 210.0 * 450.0), "r2")  # no more than the pumps' dead head
