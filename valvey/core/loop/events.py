@@ -99,7 +99,7 @@ def _upstream(view: LoopView) -> Found | None:
     leaking = [name for name in view.limits.racks if not LIQUID_LATCHES.isdisjoint(view.rack(name).latches)]
     if not leaking or any(view.now_s - shut_s.get(name, view.now_s) < watch_s for name in leaking):
         return None
-    fell = falling(view, max(shut_s.values()) + 0.5 * watch_s, 0.5 * watch_s - SAMPLE_S)
+    fell = falling(view, max(shut_s.values()) + 0.5 * watch_s, 0.0)
     if fell is None:
         return None
     return Found(f"{fell}, although {', '.join(shut_s)} is proven shut: a leak before its valves", tuple(shut_s))

@@ -130,12 +130,13 @@ def _answer(
     held = memory.leases.get(asked.rack)
     if asked.act is Act.GIVE_BACK:
         return _given_back(memory, asked, held, now_s)
-    mine = held is not None and (held.id == asked.grant_id if asked.act is Act.RENEW else held.work == asked.work)
-    ended = judges.go_on(memory, asked.rack, held.work if held is not None and mine else asked.work)
-    if ended is not None and (mine or asked.act is Act.RENEW):
-        return _revoked(memory, asked, held if mine else None, ended, now_s)
-    if held is not None and mine:
-        held = replace(held, replied_s=now_s, epoch=memory.epoch)
+    fits = held is not None and (held.id == asked.grant_id if asked.act is Act.RENEW else held.work == asked.work)
+    mine = held if fits else None
+    ended = judges.go_on(memory, asked.rack, asked.work if mine is None else mine.work)
+    if ended is not None and (mine is not None or asked.act is Act.RENEW):
+        return _revoked(memory, asked, mine, ended, now_s)
+    if mine is not None:
+        held = replace(mine, replied_s=now_s, epoch=memory.epoch)
         return replace(memory, leases={**memory.leases, asked.rack: held}), _yes(asked, held, limits), []
     fresh = adopting(memory, limits, now_s)
     if asked.act is Act.RENEW and asked.grant_id is not None and fresh:

@@ -337,8 +337,8 @@ def test_a_second_rack_that_leaks_explains_the_loss_until_it_too_has_been_shut_f
     loses(loop, 60)
     assert not loop.memory.latches  # it leaks, and is not shut
     loop.put("r3", state=State.ISOLATED)
-    loses(loop, 15)
-    loses(loop, 60, 0.0)
+    loses(loop, 27, 0.05)
+    loses(loop, 48, 0.0)
     assert not loop.memory.latches  # what was lost before it was shut is no leak upstream
     loses(loop, 40)
     assert [latch.racks for latch in loop.memory.latches] == [("r2", "r3")]
@@ -482,4 +482,28 @@ def test_of_unequal_racks_the_two_with_most_flow_are_thought_away() -> None:
         loop.put(name, points={"FT-101": flow, "FT-102": flow, "PT-101": 300.0 if name != "r2" else 310.0})
     found = plan.two_shut_kpa(loop.view())
     assert found is not None
-    assert found == (pytest.approx(150.0 + 160.0 / 210.0 * 450.0), "r2")  # no more than the pumps' dead head
+    assert found[1] == "r2"
+    assert found[0] == pytest.approx(150.0 + 160.0 / 210.0 * 450.0)  # no more than the pumps' dead head
+
+
+def test_a_renewal_of_another_lease_is_not_the_renewal_of_the_one_that_is_held() -> None:
+    loop = PaperLoop().settled()
+    granted = loop.say("r1", "isolate")
+    assert not loop.say("r1", "isolate", Act.RENEW, "of-another").granted
+    assert [held.id for held in loop.memory.leases.values()] == [granted.id]
+
+
+def test_accepting_a_stop_is_one_change_of_state() -> None:
+    loop = PaperLoop(limits(pump_stop=True)).settled()
+    before = loop.memory.state_seq
+    assert loop.request("stop_pumps", role="safety").fields["status"] == "accepted"
+    assert loop.memory.state_seq == before + 1
+
+
+def test_in_constant_dp_at_the_cdu_the_set_point_goes_with_the_square_of_the_flows() -> None:
+    loop = PaperLoop(limits(dp_remote=False, header_loss_kpa=80.0)).settled()
+    loop.cdu["CDU-MODE"] = 1.0
+    found = plan.predict(loop.view(), "isolate", "r1")
+    assert found.neighbours_pct is not None
+    assert found.neighbours_pct > 3.0
+    assert found.moved_to == pytest.approx(210.0 / (1.0 + found.neighbours_pct / 100.0) ** 2)
