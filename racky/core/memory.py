@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fieldkit.alarm import AlarmState
+from racky.core.life import Lifecycle
 
 FORMAT = 1
 
@@ -150,3 +151,4 @@ class Memory:
     alarms: Mapping[str, AlarmState] = field(default_factory=dict)
     answered: tuple[Answered, ...] = ()
     pending: tuple[Pending, ...] = ()
+    life: Lifecycle = field(default_factory=Lifecycle)

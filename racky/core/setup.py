@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from racky.core.plan import Plan
+
 PSUS = ("A", "B", "C", "D", "E", "F")
 
 
@@ -76,6 +78,7 @@ class Setup:
     grace_s               how long the load may stay over its cap before shelves are shed
     shed_s, restore_s     between two sheds; how long there must be room before a shed shelf comes back
     settle_s              how long everything must allow power before an automatic reclose
+    plan                  the way into production; None: this rack's lifecycle is not Racky's
     """
 
     rack: str
@@ -94,6 +97,7 @@ class Setup:
     shed_s: float = 5.0
     restore_s: float = 120.0
     settle_s: float = 10.0
+    plan: Plan | None = None
 
     @property
     def outputs(self) -> tuple[Shelf | Battery, ...]:

@@ -10,6 +10,9 @@ from typing import Any
 
 from fieldkit.alarm import HIDDEN, Phase, Priority
 from fieldkit.reading import Readings
+from racky.core.firmware import Reply
+from racky.core.inventory import Identity
+from racky.core.life import RunTold
 
 TOLD_S = 5.0
 """A daemon whose snapshot comes every second, and that has told nothing for so long, is not heard any more."""
@@ -122,6 +125,8 @@ class Sight:
     valvey     the rack's guard;  loop: the coordinator, an empty one where the rack has none
     has_loop   whether the configuration names a coordinator
     told       what came back of asks since the last step, in order
+    identities what the rack's devices say of themselves, by device;  replies  what came back of orders since the last step
+    runs       how the site's diagnostics stand, by key
     """
 
     now_s: float
@@ -131,6 +136,9 @@ class Sight:
     readings: Readings = field(default_factory=dict)
     max_age_s: Mapping[str, float] = field(default_factory=dict)
     told: tuple[AskTold, ...] = ()
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    replies: tuple[Reply, ...] = ()
+    runs: Mapping[str, RunTold] = field(default_factory=dict)
 
     def number(self, tag: str) -> float | None:
         """Racky's own reading when it is good and fresh, else None."""

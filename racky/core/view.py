@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from racky.core.causes import NOT_JUDGED, Health
+from racky.core.life import Lifecycle
 from racky.core.memory import Memory, Power
 from racky.core.setup import Setup
 from racky.core.sight import Sight
@@ -28,3 +29,11 @@ class View:
     def powered(self, power: Power) -> "View":
         """The same moment with another memory of the power."""
         return replace(self, memory=replace(self.memory, power=power))
+
+    @property
+    def life(self) -> Lifecycle:
+        return self.memory.life
+
+    def living(self, life: Lifecycle) -> "View":
+        """The same moment with another memory of the lifecycle."""
+        return replace(self, memory=replace(self.memory, life=life))
