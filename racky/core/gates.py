@@ -54,6 +54,13 @@ class Evidence:
     detail: str = ""
     action: str = ""
 
+    def plain(self) -> dict[str, str | float | bool | None]:
+        """The evidence as a report has it."""
+        return {
+            "gate": self.gate, "stage": self.stage, "text": self.text, "measured": self.measured, "low": self.low,
+            "high": self.high, "unit": self.unit, "ok": self.ok, "at_s": self.at_s, "detail": self.detail, "action": self.action,
+        }  # fmt: skip
+
 
 def judge(gate: Gate, measured: Measured, at_s: float) -> Evidence:
     """Return the gate's evidence."""

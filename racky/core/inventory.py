@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from racky.core.firmware import Mailbox
@@ -117,10 +117,11 @@ def behind(manifest: Iterable[Release], found: Mapping[str, Identity]) -> tuple[
     return tuple(out)
 
 
-def differs(admitted: Iterable[Identity], found: Mapping[str, Identity]) -> tuple[str, ...]:
-    """Return the devices that are another one, or run another firmware, than when the rack was admitted.
+def differs(before: Iterable[Identity], found: Mapping[str, Identity], *, firmware: bool = True) -> tuple[str, ...]:
+    """Return the devices that are others than before, or (``firmware``) run another revision.
 
     One that cannot be read now is no change; one that was not there is.
     """
-    before = {one.device: one for one in admitted}
-    return tuple(name for name in sorted(found) if found[name].serial and before.get(name) != found[name])
+    known = {one.device: one if firmware else replace(one, firmware="") for one in before}
+    now = {name: one if firmware else replace(one, firmware="") for name, one in found.items()}
+    return tuple(name for name in sorted(now) if now[name].serial and known.get(name) != now[name])

@@ -56,10 +56,11 @@ class Lifecycle:
     refused_at       the state whose gate refused the rack; None while it is not refused
     was              the state before MAINTENANCE;  opened  the coolant was opened meanwhile
     report           the newest evidence of each gate
-    admitted         the devices at the last admission
+    admitted         the devices as they were when they were last found right
     updated          device → revision that an update has brought and read back;  update  the one under way
+    orders           the last id of an order of any update
     asking           what is asked of Valvey;  asked  how often anything was;  quiet_s  until when nothing is
-    set_point        the last one that Valvey accepted of this run; "" = the flow control has FCV-101
+    set_point        the last one that Valvey accepted of this run; "" = the flow control has FCV-101; "lost" = nobody knows
     latched          Valvey's latches that stood when the rack's proof began
     windows          what was seen, by name
     diagnosed        diagnostics that have ended: key → (passed, detail)
@@ -82,6 +83,7 @@ class Lifecycle:
     admitted: tuple[Identity, ...] = ()
     updated: Mapping[str, str] = field(default_factory=dict)
     update: Update | None = None
+    orders: int = 0
     asking: Asking | None = None
     asked: int = 0
     quiet_s: float = 0.0

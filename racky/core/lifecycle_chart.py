@@ -56,12 +56,13 @@ class Event(StrEnum):
 
 
 class Guard(StrEnum):
-    """Conditions that ``lifecycle.py`` works out, by name. ``at_…``: the stage that refused, its devices unchanged."""
+    """Conditions that ``lifecycle.py`` works out, by name. ``at_…``: where a run goes on, its devices unchanged."""
 
     AT_FIRMWARE = "at_firmware"
     AT_COOLING = "at_cooling"
+    """Refused by the coolant's gates, or by later ones and the coolant does not flow any more."""
     AT_POWER = "at_power"
-    AT_VALIDATION = "at_validation"
+    """Refused by the power's gates or under load, and the coolant flows. A refused rack is switched off, so power comes first."""
     UNCHANGED = "unchanged"
     """The rack was in PRODUCTION before, its devices are those admitted, and its coolant was not opened since."""
 
@@ -140,7 +141,6 @@ CHART: tuple[Row, ...] = (
     Row(E.ADMIT,      S.QUARANTINED, S.FIRMWARE,    G.AT_FIRMWARE),
     Row(E.ADMIT,      S.QUARANTINED, S.COOLING,     G.AT_COOLING),
     Row(E.ADMIT,      S.QUARANTINED, S.POWER,       G.AT_POWER),
-    Row(E.ADMIT,      S.QUARANTINED, S.VALIDATION,  G.AT_VALIDATION),
     Row(E.ADMIT,      S.QUARANTINED, S.DISCOVERED),
     *_all(E.QUARANTINE, (S.IDENTIFIED, *PROVING, S.PRODUCTION), S.QUARANTINED),
     *_all(E.DISCOVER, (S.IDENTIFIED, S.QUARANTINED, S.PRODUCTION, S.RETIRED), S.DISCOVERED),
