@@ -141,6 +141,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         return
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # zip's own check of what cannot happen
+        return
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and _is_type(node.value.id):
         return
     for name, value in ast.iter_fields(node):

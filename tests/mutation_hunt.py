@@ -29,6 +29,8 @@ from tests.mutation_baseline import Baseline
 from tests.mutation_swap import CannotSwapError, functions_in, swap
 from tests.mutation_workers import NOTHING_WRONG, QUICK, Failed, file_of, hush, module_of, start
 
+FIRST = 150
+"""Tests of the first stage of a warm try."""
 STAGES = (1, 3, 12)
 """Test files of the first stages of a cold try; the last stage has the rest."""
 EXCUSED_S = 10.0
@@ -91,32 +93,47 @@ class _Job:
     until_s: float
     rest: deque[Sequence[int]]
     """Stages still to come."""
+    stage: int
+    """How many it has had, with this one."""
 
 
 class Pool:
-    """Run jobs, ``workers`` at a time. ``begin`` starts one stage of a mutant's tests in a process."""
+    """Run jobs, ``workers`` at a time. ``begin`` starts one stage of a mutant's tests in a process.
+
+    What is alive after ``first`` stages has probably come to stay: it waits until all others have had theirs.
+    """
 
     def __init__(
-        self, orders: Orders, workers: int, told: Told, begin: Callable[[Mutant, Sequence[int]], tuple[BaseProcess, Connection]]
+        self, orders: Orders, workers: int, told: Told, begin: Callable[[Mutant, Sequence[int]], tuple[BaseProcess, Connection]],
+        *, first: int, until_s: float,
     ) -> None:  # fmt: skip
         self.orders, self.workers, self.told, self.begin = orders, workers, told, begin
+        self.first, self.until_s = first, until_s
         self.running: list[_Job] = []
+        self.waiting: list[_Job] = []
 
-    def run(self, mutant: Mutant, stages: Iterable[Sequence[int]]) -> None:
+    def run(self, jobs: Iterable[tuple[Mutant, Iterable[Sequence[int]]]]) -> None:
+        """Try each mutant against its stages; begin none after ``until_s``."""
+        for mutant, stages in jobs:
+            if time.monotonic() >= self.until_s:
+                break
+            self._start(mutant, deque(stages), 0)
+        while self.waiting or self.running:
+            while self.waiting and len(self.running) < self.workers:
+                job = self.waiting.pop(0)
+                self._start(job.mutant, job.rest, job.stage)
+            if self.running:
+                self._collect()
+
+    def _start(self, mutant: Mutant, stages: deque[Sequence[int]], number: int) -> None:
         while len(self.running) >= self.workers:
             self._collect()
-        self._start(mutant, deque(stages))
-
-    def finish(self) -> None:
-        while self.running:
-            self._collect()
-
-    def _start(self, mutant: Mutant, stages: deque[Sequence[int]]) -> None:
+        if time.monotonic() >= self.until_s:
+            return
         stage = stages.popleft()
         process, answer = self.begin(mutant, stage)
-        self.running.append(
-            _Job(mutant, process, answer, time.monotonic() + self.orders.limit_s(stage), stages)
-        )  # fmt: skip
+        until_s = time.monotonic() + self.orders.limit_s(stage)
+        self.running.append(_Job(mutant, process, answer, until_s, stages, number + 1))
 
     def _collect(self) -> None:
         """Wait until one ends or is too late."""
@@ -140,7 +157,10 @@ class Pool:
         job.process.join()
         job.answer.close()
         if outcome == "survived" and job.rest:
-            self._start(job.mutant, job.rest)
+            if job.stage >= self.first:
+                self.waiting.append(job)
+            else:
+                self._start(job.mutant, job.rest, job.stage)
             return
         if outcome == "killed":
             self.orders.learn(job.mutant, killer)
@@ -154,8 +174,8 @@ class _Warm:
         self, mutants: Sequence[Mutant], sources: Mapping[str, str], orders: Orders, workers: int, until_s: float,
         out: Connection,
     ) -> None:  # fmt: skip
-        self.mutants, self.sources, self.orders, self.until_s, self.out = mutants, sources, orders, until_s, out
-        self.pool = Pool(orders, workers, self._tell, self._begin)
+        self.mutants, self.sources, self.orders, self.out = mutants, sources, orders, out
+        self.pool = Pool(orders, workers, self._tell, self._begin, first=1, until_s=until_s)
         self.items: dict[str, pytest.Item] = {}
         self.failed = Failed()
 
@@ -173,12 +193,12 @@ class _Warm:
         self.living = functions_in(os.path.dirname(next(iter(self.sources))))
         gc.collect()
         gc.freeze()  # the forks share what is here already
-        for mutant in self.mutants:
-            if time.monotonic() >= self.until_s:
-                break
-            self.pool.run(mutant, [self.orders.order(mutant, self.orders.base.tests_for(mutant)[0])])
-        self.pool.finish()
+        self.pool.run((mutant, self._stages(mutant)) for mutant in self.mutants)
         return True
+
+    def _stages(self, mutant: Mutant) -> list[Sequence[int]]:
+        order = self.orders.order(mutant, self.orders.base.tests_for(mutant)[0])
+        return [stage for stage in (order[:FIRST], order[FIRST:]) if stage]
 
     def _begin(self, mutant: Mutant, order: Sequence[int]) -> tuple[BaseProcess, Connection]:
         return start(self._try, mutant, order)
@@ -281,12 +301,8 @@ def hunt_cold(
         return start(_cold, mutant, sources[mutant.path], [tests[n] for n in stage])
 
     orders.base.import_libraries()
-    pool = Pool(orders, workers, told, begin)
-    for mutant, concerned in mutants:
-        if time.monotonic() >= until_s:
-            break
-        pool.run(mutant, stages_of(orders.order(mutant, concerned), tests))
-    pool.finish()
+    pool = Pool(orders, workers, told, begin, first=2, until_s=until_s)
+    pool.run((mutant, stages_of(orders.order(mutant, concerned), tests)) for mutant, concerned in mutants)
 
 
 def stages_of(order: Sequence[int], tests: Sequence[str]) -> list[list[int]]:

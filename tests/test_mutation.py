@@ -56,6 +56,7 @@ def test_comparisons_constants_returns_and_table_rows_are_broken() -> None:
         ("x = [i for i in y if i]", {"drop filter [0]"}),
         ("x = -a", {"drop minus"}),
         ("x = True", {"True to False"}),
+        ("x = list(zip(a, b, strict=True))", set[str]()),
         ("x: Literal[3] = y", set[str]()),
         ("Rows = tuple[Literal[3], Any]", set[str]()),
         ("@dataclass(frozen=True)\nclass A: ...", set[str]()),
