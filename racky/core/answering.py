@@ -7,9 +7,10 @@ from typing import Any
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
-from racky.core import evidence, permissives, power
+from racky.core import evidence, lifecycle, permissives, power
 from racky.core.alarms import alarm_fact
 from racky.core.facts import Fact, FactKind
+from racky.core.lifecycle_chart import Event
 from racky.core.memory import Answered, Cap, Maintenance, Pending, Phase
 from racky.core.outputs import entered
 from racky.core.requests import REQUESTS, Kind, Request, RequestRow
@@ -212,7 +213,12 @@ def _leak_evidence(view: View, request: Request) -> Acted:
     return evidence.told(view, str(args["tray"]), args["wet"] is True, float(args["for_s"]))
 
 
+def _life(view: View, request: Request) -> Acted | Refusal:
+    return lifecycle.ask(view, Event(request.name), request.who, request.why)
+
+
 _ACTS: dict[str, Act] = {
     "power_off": _power_off, "power_on": _power_on, "cap": _cap, "uncap": _uncap, "reset": _reset, "maintenance": _maintenance,
     "end_maintenance": _end_maintenance, "ack": _note, "shelve": _note, "leak_evidence": _leak_evidence,
+    "admit": _life, "quarantine": _life, "discover": _life, "retire": _life,
 }  # fmt: skip

@@ -32,7 +32,7 @@ class Mailbox:
     block_bytes       payload of one packet
     boot_word         what the boot-mode register wants
     two_slots         the running image stays whole until the new one is checked
-    revision_address, revision_words   where the device says what it runs, ASCII
+    revision_address, revision_words   where the device says what it runs, ASCII;  revision_input: in an input register
     erase_s, accept_s, verify_s, restart_s   the longest each may take
     poll_s            between two looks at the status
     """
@@ -42,6 +42,7 @@ class Mailbox:
     two_slots: bool = True
     revision_address: int = 48
     revision_words: int = 4
+    revision_input: bool = False
     erase_s: float = 30.0
     accept_s: float = 10.0
     verify_s: float = 60.0
@@ -51,13 +52,17 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One register write (``words``) or read (``count``) of one device, done once. Its ``Reply`` has the same id."""
+    """One write of holding registers (``words``) or read of ``count`` (``input``: input registers), done once.
+
+    Its ``Reply`` has the same id.
+    """
 
     id: int
     device: str
     address: int
     words: tuple[int, ...] = ()
     count: int = 0
+    input: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,7 @@ def _ask(work: _Work) -> Update:
         address, words = writes[update.phase]
         order = Order(number, update.device, address, words)
     elif update.phase in {P.RUNS, P.CHECK}:
-        order = Order(number, update.device, box.revision_address, count=box.revision_words)
+        order = Order(number, update.device, box.revision_address, count=box.revision_words, input=box.revision_input)
     else:
         order = Order(number, update.device, STATUS, count=1)
     return replace(update, orders=number, order=order, order_s=work.now_s)

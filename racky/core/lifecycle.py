@@ -48,6 +48,9 @@ def advance(view: View) -> Stepped:
     if plan is None:
         return Stepped(view)
     view, facts = _happened(view, plan)
+    if not view.setup.armed and view.life.state in PROVING:
+        held = replace(view.life, step_s=view.now_s, remark="Racky is disarmed: it asks and writes nothing")
+        return Stepped(view.living(held), facts=tuple(facts))
     row = ROWS[view.life.state, view.life.step]
     did = row.act(view, plan)
     view = view.living(did.life)
@@ -62,6 +65,12 @@ def advance(view: View) -> Stepped:
     still = not (failed is not None or did.ended)
     wanted = Wanted(did.orders, did.runs) if still or view.life.state in TRIPPABLE else Wanted()
     return Stepped(view, did.asks, wanted, tuple(facts))
+
+
+def rebased(life: Lifecycle, shift_s: float) -> Lifecycle:
+    """Return the life with its times moved to another boot's clock."""
+    report = tuple(replace(one, at_s=one.at_s + shift_s) for one in life.report)
+    return replace(life, since_s=life.since_s + shift_s, began_s=life.began_s + shift_s, report=report)
 
 
 def restarted(life: Lifecycle, now_s: float) -> Lifecycle:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
+from racky.core import lifecycle
 from racky.core.alarms import BY_NAME
 from racky.core.memory import FORMAT, Memory, Phase
 
@@ -74,8 +75,9 @@ def begin(memory: Memory, *, boot_id: str, now_s: float, readable: bool = True) 
         was = power.phase if power.phase is not Phase.UNKNOWN else power.was
         power = replace(power, phase=Phase.UNKNOWN, was=was, since_s=now_s, why="started")
     power = replace(power, said_s={}, over_s=None, room_s=None, allowed_s=None, unloading_s=None)
+    life = lifecycle.restarted(memory.life, now_s)
     return replace(
-        memory, boot_id=boot_id, now_s=now_s, readable=readable, state_seq=memory.state_seq + 1, power=power
+        memory, boot_id=boot_id, now_s=now_s, readable=readable, state_seq=memory.state_seq + 1, power=power, life=life
     )  # fmt: skip
 
 
@@ -102,4 +104,5 @@ def rebased(memory: Memory, shift_s: float) -> Memory:
         trays={name: replace(one, until_s=one.until_s + shift_s, said_s=None) for name, one in memory.trays.items()},
         pending=tuple(replace(one, since_s=one.since_s + shift_s) for one in memory.pending),
         alarms={name: alarm.rebased(state, shift_s) for name, state in memory.alarms.items()},
+        life=lifecycle.rebased(memory.life, shift_s),
     )

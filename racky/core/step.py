@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from racky.core import alarms, answering, evidence, health, power
+from racky.core import alarms, answering, evidence, health, lifecycle, power
 from racky.core.ask import Ask
 from racky.core.causes import Health
 from racky.core.facts import Fact
+from racky.core.life import Wanted
 from racky.core.memory import Memory
 from racky.core.requests import Request
 from racky.core.setup import Setup
@@ -21,6 +22,7 @@ class Scan:
     asks    what is asked of the rack's Valvey
     writes  output commands by tag, 1.0 = on; what is not in it is left as it is. Empty while disarmed
     held    what would be written by an armed Racky
+    wanted  registers of devices that are updated, and the site's commands that shall run, for the lifecycle
     """
 
     memory: Memory
@@ -29,6 +31,7 @@ class Scan:
     writes: Mapping[str, float] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     held: Mapping[str, float] = field(default_factory=dict)
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 def step(memory: Memory, sight: Sight, requests: Sequence[Request], setup: Setup, now_s: float) -> Scan:
@@ -45,6 +48,8 @@ def step(memory: Memory, sight: Sight, requests: Sequence[Request], setup: Setup
     for request in requests:
         view, told = answering.answer(view, request)
         facts += told
+    lived = lifecycle.advance(view)
+    view, facts = lived.view, [*facts, *lived.facts]
     view, asks = evidence.forward(view)
     view, writes, told = power.advance(view)
     facts += told
@@ -53,4 +58,5 @@ def step(memory: Memory, sight: Sight, requests: Sequence[Request], setup: Setup
     view, told = alarms.advance(view)
     facts += told
     passed = writes if setup.armed else {}
-    return Scan(view.memory, found, asks, passed, tuple(facts), {} if setup.armed else writes)
+    held = {} if setup.armed else writes
+    return Scan(view.memory, found, (*asks, *lived.asks), passed, tuple(facts), held, lived.wanted)
