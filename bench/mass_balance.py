@@ -20,8 +20,8 @@ from typing import Any
 
 from bench.mass_balance_plant import DAY_S, Backend, One, Racks, backend_for, np
 from bench.report import OUT, document, target, write
+from fieldkit.coolant import density_kg_m3
 from valvey.core import mass_balance
-from valvey.core.coolant import density_kg_m3
 from valvey.core.mass_balance import Balance
 
 #: One sigma of a meter's one-second mean, share of the flow.

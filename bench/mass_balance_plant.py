@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from valvey.core.coolant import density_kg_m3
+from fieldkit.coolant import density_kg_m3
 from valvey.core.mass_balance import SCALARS, Ops, Second
 
 #: numpy where it is installed; nothing else of the project needs it.

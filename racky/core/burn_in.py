@@ -4,7 +4,7 @@ Each measure is one number with a name; limits are the gates' (``configs/lifecyc
 stands in docs/decisions.
 """
 
-from racky.core.coolant import density_kg_m3, heat_kw
+from fieldkit.coolant import density_kg_m3, heat_kw
 from racky.core.gates import Measured
 from racky.core.shown import ALARMS, LATCHES, LOAD, NOMINAL, NOTHING, RETURNS, WIDE, Measure, Shown, level, lost
 from racky.core.supplies import shelves_apart_pct, supply_faults, weakest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from racky.core.coolant import density_kg_m3
+from fieldkit.coolant import density_kg_m3
 from racky.core.gates import Measured
 from racky.core.plan import Design
 from racky.core.setup import Shelf

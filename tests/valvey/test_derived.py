@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from fieldkit.coolant import heat_kw
 from fieldkit.reading import Quality, Reason
 from fieldkit.tag import BY_TAG, parse_tag
 from tests.plant import PaperRack, flowing, isolated
-from valvey.core.coolant import heat_kw
 from valvey.core.mass_balance import LONG_S, WARM_UP_S
 from valvey.core.plant_signs import PRESENT_S
 from valvey.derived import POINTS, derived, metas

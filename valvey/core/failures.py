@@ -5,6 +5,7 @@
 FAILURES: dict[str, str] = {
     "late":             "a step took longer than allowed",
     "drain_open":       "the drain valve left its shut limit during opening work",
+    "key_turned":       "the lock-out key HS-102 was turned during opening work",
     "lease_lost":       "the coordinator's lease was lost or ran out",
     "passing":          "pressure stays or returns in the vented rack: a shut valve lets liquid pass, or the vent is blocked",
     "vent_shut":        "the vent valve does not open",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple, Protocol
 
-from valvey.core.coolant import density_kg_m3
+from fieldkit.coolant import density_kg_m3
 
 LONG_S, SHORT_S = 18, 5
 LONG_SIGMAS, SHORT_SIGMAS = 6.0, 6.8

@@ -6,6 +6,7 @@ from valvey.core import stroking
 from valvey.core.chart import State
 from valvey.core.lending import SILENT
 from valvey.core.memory import Inventory
+from valvey.core.standing import key_turned
 from valvey.core.view import View
 
 Permissive = Callable[[View], tuple[str, str] | None]
@@ -43,7 +44,9 @@ def no_latch(view: View) -> tuple[str, str] | None:
 
 def no_lock(view: View) -> tuple[str, str] | None:
     owners = ", ".join(lock.owner for lock in view.memory.locks)
-    return (f"locked by {owners}", "'unlock' by that owner or by a supervisor") if owners else None
+    if owners:
+        return f"locked by {owners}", "'unlock' by that owner or by a supervisor"
+    return ("the lock-out key HS-102 is turned", "HS-102 turned back by whoever holds it") if key_turned(view) else None
 
 
 def full(view: View) -> tuple[str, str] | None:

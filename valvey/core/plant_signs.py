@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from math import sqrt
 
-from valvey.core.coolant import heat_kw
+from fieldkit.coolant import heat_kw
 
 HEAT_STEADY_S, HEAT_OFF_S = 150.0, 120.0
 HEAT_SHARE, HEAT_KW = 0.15, 5.0

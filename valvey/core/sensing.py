@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from fieldkit.coolant import dew_point_c
 from valvey.core.chart import OUTPUTS, State, Throttle
-from valvey.core.coolant import dew_point_c
 from valvey.core.judges import DETECTORS, voting
 from valvey.core.memory import Inventory, Memory
 from valvey.core.plausible import RETURNS

@@ -33,10 +33,15 @@ def expire_bypasses(memory: Memory, now_s: float) -> tuple[Memory, list[Fact]]:
     return memory, facts
 
 
+def key_turned(view: View) -> bool:
+    """Whether somebody has turned the lock-out key. In a rack that does not stand shut it is no lock yet; nothing opens by it."""
+    return view.on(KEY) is True
+
+
 def turn_key(view: View) -> tuple[Memory, list[Fact]]:
     """Return the memory with HS-102's lock, once the key is turned in a rack that stands shut; a supervisor removes it."""
     memory = view.memory
-    if memory.state not in LOCKABLE or view.on(KEY) is not True or any(lock.owner == KEY for lock in memory.locks):
+    if memory.state not in LOCKABLE or not key_turned(view) or any(lock.owner == KEY for lock in memory.locks):
         return memory, []
     lock = Lock(KEY, "the lock-out key is turned", view.now_s)
     fact = Fact(FactKind.LOCK, view.now_s, {"owner": KEY, "by": KEY, "client": "", "why": lock.why})

@@ -116,6 +116,8 @@ def _own_event(view: View, judged: Judged) -> tuple[Memory, Event | None]:
         return memory, Event.TRIP_DARK  # also a latch that only tells forbids to go on opening
     if memory.state in OPENING_WORK and view.on("ZSC-103") is False:
         return replace(memory, failed="drain_open"), Event.STEP_FAILED
+    if memory.state in OPENING_WORK and standing.key_turned(view):
+        return replace(memory, failed="key_turned"), Event.STEP_FAILED
     if memory.leased and memory.grant is None and (Event.LEASE_LOST, memory.state) in ROWS:
         return replace(memory, failed="lease_lost"), Event.LEASE_LOST
     return procedures.follow(view)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import NamedTuple
 
+from fieldkit.coolant import density_kg_m3
 from fieldkit.reading import Quality, Readings
-from valvey.core.coolant import density_kg_m3
 from valvey.core.flow_setpoint import REFERENCE_K
 from valvey.core.flow_state import Mode
 from valvey.core.limits import LPM_PER_KW, Limits, tolerated_lpm

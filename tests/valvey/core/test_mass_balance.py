@@ -5,8 +5,8 @@ from math import inf, sqrt
 
 import pytest
 
+from fieldkit.coolant import density_kg_m3
 from valvey.core import mass_balance
-from valvey.core.coolant import density_kg_m3
 from valvey.core.mass_balance import (
     ASSUMED_VARIANCE,
     LONG_S,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from valvey.core.coolant import density_kg_m3, dew_point_c, heat_kw
+from fieldkit.coolant import density_kg_m3, dew_point_c, heat_kw
 from valvey.core.plant_signs import (
     Decay,
     Heat,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from fieldkit.coolant import density_kg_m3
 from tests.plant import PaperRack
-from valvey.core.coolant import density_kg_m3
 from valvey.core.mass_balance import LONG_S, WARM_UP_S
 from valvey.core.memory import Bypass, Inventory
 from valvey.core.plant_signs import Decay, Resistance

@@ -1,4 +1,4 @@
-"""PG25 as the virtual sensors need it: density, heat, and the dew point of the air around it.
+"""PG25 (25 % propylene glycol in water): density, the heat that a flow carries, and the dew point of the air around it.
 
 Fits to CoolProp's ``INCOMP::APG[0.25]``, 15..65 °C. Only arithmetic, so arrays of temperatures go through as well as one.
 """
