@@ -5,7 +5,6 @@ a test or a soak calls it as fast as it likes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 
 from firmware_sim.bench_config import BenchConfig
@@ -20,34 +19,18 @@ from firmware_sim.parts.noise import Noise, seed_of
 from firmware_sim.plant import Plant
 from firmware_sim.plant_config import CduMode as PlantMode
 from firmware_sim.plant_config import Start
+from firmware_sim.power_bench import deliver, follow_shelves
+from firmware_sim.power_rig import PowerRig
 from firmware_sim.rig import Rig
 from firmware_sim.serial_line import LineSetting, SimulatedLine
 from firmware_sim.spill import PLACES
 from firmware_sim.stamps import StampKind, Stamps
+from firmware_sim.watch import Watch
 from firmware_sim.wire import Endpoint
 
 MAX_STEP_S = 0.020  # limit switches, wiring and expiries resolve to this or better
 INSTRUMENTS_S = 0.040  # transmitters, panel and meters are stepped so often
 _EPSILON_S = 1e-9
-
-
-@dataclass(slots=True)
-class Watch:
-    """A limit on a measured value whose crossing is stamped."""
-
-    rig: Rig
-    name: str
-    channel: Channel
-    below: float | None
-    above: float | None
-    crossed: bool = False
-
-    def step(self) -> bool:
-        """True when the value crossed, one way or the other."""
-        shown = self.channel.shown
-        crossed = (self.below is not None and shown < self.below) or (self.above is not None and shown > self.above)
-        changed, self.crossed = crossed != self.crossed, crossed
-        return changed
 
 
 class Bank:
@@ -66,7 +49,10 @@ class Bank:
         self.wire_now_s: Callable[[], float] = lambda: self.plant.now_s
         self.rigs = {name: Rig(name, rack, seed_of(config.seed, name)) for name, rack in self.plant.racks.items()}
         for setting in config.racks:
-            self.rigs[setting.name].makers = {name: MAKERS[name](f"{name}-{setting.name}") for name in setting.also}
+            rig = self.rigs[setting.name]
+            rig.makers = {name: MAKERS[name](f"{name}-{setting.name}") for name in setting.also}
+            if setting.power is not None:
+                rig.power = PowerRig(setting.name, setting.power, rig.plant, rig.seed)
         self.cdu = CduController("CDU-1", config.seed)
         self.endpoints: dict[str, Endpoint] = {}
         for name, rig in self.rigs.items():
@@ -81,6 +67,7 @@ class Bank:
         self._watches: list[Watch] = []
         self._show_set_points()
         self._begin()
+        deliver(self)
 
     def _begin(self) -> None:
         """Stand in the initial state, as if a controller had just left, with the transmitters settled."""
@@ -134,6 +121,8 @@ class Bank:
             rig.step_valves(now_s, dt_s, sump_high)
             if rig.running is not rig.supplied:
                 self._follow_supply(rig)
+            if rig.power is not None:
+                follow_shelves(rig.name, rig.power, self.endpoints)
             if instruments_s > 0.0:
                 rig.step_instruments(now_s, instruments_s)
                 step_makers(rig, self.plant.cdu, now_s, instruments_s)
@@ -149,8 +138,10 @@ class Bank:
     def _follow_supply(self, rig: Rig) -> None:
         """The devices on the rack's 24 V fall silent with it; the feeder meter lives on the feed's own."""
         rig.supplied = rig.running
+        shelves = rig.power.all_shelves() if rig.power is not None else {}
         for device in rig.devices():
-            if device != "feeder_meter" and (device not in rig.makers or rig.makers[device].on_24v):
+            on_24v = device not in rig.makers or rig.makers[device].on_24v
+            if on_24v and device != "feeder_meter" and device not in shelves:
                 self.endpoints[f"{rig.name}/{device}"].set_power(supplied=rig.running)
 
     def refresh(self) -> None:
@@ -225,6 +216,9 @@ class Bank:
             return "cdu" if tag in self.cdu.channels else None
         if tag.startswith("LD"):
             return "leak_panel"
+        power = self.rigs[rack].power
+        if power is not None and (device := power.carrier(tag)) is not None:
+            return device
         for known, device, _ in self.rigs[rack].channels():
             if known == tag:
                 return device

@@ -1,11 +1,14 @@
 """What a bench is built of. Plain dataclasses: a bench of the demo's racks starts without reading any file."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from firmware_sim.demo_plant import cdu_config, demo_config, rack_config
+from firmware_sim.parts.maps_power import REVISION
 from firmware_sim.plant_config import CduConfig, CduMode, PlantConfig, RackConfig, Start
+from firmware_sim.power_rig import PowerSetting
 from firmware_sim.serial_line import LineSetting
 
 MAX_RACKS = 64
@@ -13,8 +16,25 @@ MAX_SPEED = 100.0
 
 
 @dataclass(frozen=True, slots=True)
+class Delivered:
+    """A fault that a rack is delivered with; aimed as ``firmware-sim fault add`` aims it."""
+
+    kind: str
+    tag: str | None = None
+    device: str | None = None
+    place: str | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RackSetting:
-    """One rack; ``plant`` overrides single sizes of ``plant_config.RackConfig``, ``also`` names makers' devices in it."""
+    """One rack.
+
+    plant    overrides single sizes of ``plant_config.RackConfig``
+    also     names makers' devices in it
+    power    its power shelves, battery shelves and room sensor; None: the bus bar lives whenever the permit is on
+    faults   what is wrong with it from the start
+    """
 
     name: str
     rated_kw: float
@@ -22,6 +42,8 @@ class RackSetting:
     start: Start = Start.FLOWING
     plant: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    power: PowerSetting | None = None
+    faults: tuple[Delivered, ...] = ()
 
     def build(self) -> RackConfig:
         sizes: dict[str, Any] = dict(self.plant)
@@ -72,7 +94,21 @@ def sizes_of(config: type[RackConfig] | type[CduConfig]) -> frozenset[str]:
     return frozenset(row.name for row in fields(config) if row.type in {float, int}) - _OWN_KEYS
 
 
-def demo_bench(racks: int = 4, *, start: Start = Start.FLOWING, **settings: Any) -> BenchConfig:
-    """The demo's plant: racks r01, r02, … from 132 to 230 kW on one CDU; ``settings`` are BenchConfig's. Raises ValueError."""
-    rows = tuple(RackSetting(rack.name, rack.rated_kw, rack.load_kw, start) for rack in demo_config(racks).racks)
+SHELVES, RESERVE = 4, 1.2
+
+
+def usual_power(rated_kw: float, firmware: str = REVISION) -> PowerSetting:
+    """Four power shelves with a fifth to spare, so that a lost supply is borne and a lost shelf is felt; a battery, a room sensor."""
+    return PowerSetting((math.ceil(RESERVE * rated_kw / SHELVES),) * SHELVES, (0.03 * rated_kw,), True, firmware)
+
+
+def demo_bench(racks: int = 4, *, start: Start = Start.FLOWING, power: bool = False, **settings: Any) -> BenchConfig:
+    """The demo's plant: racks r01, r02, … from 132 to 230 kW on one CDU; ``settings`` are BenchConfig's. Raises ValueError.
+
+    power   every rack has the usual power shelves, battery shelf and room sensor
+    """
+    rows = tuple(
+        RackSetting(rack.name, rack.rated_kw, rack.load_kw, start, power=usual_power(rack.rated_kw) if power else None)
+        for rack in demo_config(racks).racks
+    )
     return BenchConfig(rows, **settings)

@@ -7,13 +7,57 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from fieldkit.rtu_frames import Line
 from fieldkit.yamlfile import check, load
-from firmware_sim.bench_config import MAX_RACKS, MAX_SPEED, BenchConfig, RackSetting, sizes_of
+from firmware_sim.bench_config import MAX_RACKS, MAX_SPEED, BenchConfig, Delivered, RackSetting, sizes_of
+from firmware_sim.faults import kind_for
 from firmware_sim.parts.makers.catalogue import MAKERS_MAPS
+from firmware_sim.parts.maps_power import REVISION
 from firmware_sim.plant_config import CduConfig, CduMode, RackConfig, Start
+from firmware_sim.power_rig import PowerSetting
 from firmware_sim.serial_line import LineKind, LineSetting
 
 _STRICT = ConfigDict(frozen=True, extra="forbid")
 Kilowatts = Annotated[float, Field(ge=0, le=1000)]
+
+
+class PowerRow(BaseModel):
+    """A rack's shelves and room sensor: rating (kW) of each power shelf, capacity (kWh) of each battery shelf."""
+
+    model_config = _STRICT
+
+    shelves_kw: tuple[float, ...] = ()
+    batteries_kwh: tuple[float, ...] = ()
+    room: bool = True
+    firmware: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,8}$")] = REVISION
+
+    def setting(self) -> PowerSetting:
+        return PowerSetting(self.shelves_kw, self.batteries_kwh, self.room, self.firmware)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        self.setting()
+        return self
+
+
+class FaultRow(BaseModel):
+    """A fault that a rack is delivered with; the keys are those of ``firmware-sim fault add``."""
+
+    model_config = _STRICT
+
+    kind: str
+    tag: str | None = None
+    device: str | None = None
+    place: str | None = None
+    value: float | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        if kind_for(kind, None) is None:
+            raise ValueError(f"no fault {kind!r}; `firmware-sim fault kinds` lists them")
+        return kind
+
+    def setting(self) -> Delivered:
+        return Delivered(self.kind, self.tag, self.device, self.place, self.value)
 
 
 class RackRow(BaseModel):
@@ -27,6 +71,8 @@ class RackRow(BaseModel):
     start: Start = Start.FLOWING
     plant: dict[str, float] = {}
     also: tuple[str, ...] = ()
+    power: PowerRow | None = None
+    faults: tuple[FaultRow, ...] = ()
 
     @field_validator("also")
     @classmethod
@@ -44,7 +90,9 @@ class RackRow(BaseModel):
 
     def setting(self) -> RackSetting:
         load_kw = self.rated_kw if self.load_kw is None else self.load_kw
-        return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant, self.also)
+        power = None if self.power is None else self.power.setting()
+        faults = tuple(fault.setting() for fault in self.faults)
+        return RackSetting(self.name, self.rated_kw, load_kw, self.start, self.plant, self.also, power, faults)
 
 
 class LineRow(BaseModel):

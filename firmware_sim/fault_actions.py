@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from firmware_sim.parts.channel import SensorFault
 from firmware_sim.parts.leak_panel import ZONES, Zone
-from firmware_sim.rig import VALVES, Lie
+from firmware_sim.rig import VALVES
+from firmware_sim.troubles import Lie
 from firmware_sim.wire_faults import LineFault, WireFault
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def wire(kind: WireFault) -> Pair:
 def check_line(bank: Bank, fault: Fault) -> str | None:
     if fault.device in bank.lines:
         return None
-    return f"device is {fault.device!r}; a line of the bench: {', '.join(bank.lines) or 'it has none'}"
+    return f"device is {fault.device!r}; one of its lines: {', '.join(bank.lines) or 'it has none'}"
 
 
 def line(kind: LineFault) -> Pair:
@@ -129,7 +130,9 @@ def thaw(bank: Bank, fault: Fault) -> None:
 
 
 def device_off(bank: Bank, fault: Fault) -> None:
-    bank.endpoint_of(fault).set_power(switched_on=False)
+    endpoint = bank.endpoint_of(fault)
+    endpoint.firmware.stop(bank.now_s)
+    endpoint.set_power(switched_on=False)
 
 
 def device_on(bank: Bank, fault: Fault) -> None:

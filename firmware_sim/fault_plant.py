@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from firmware_sim.parts.cdu import CduMode
 from firmware_sim.physics.actuator import Actuator, MotorActuator
-from firmware_sim.rig import Jump, Lie, Rig
+from firmware_sim.rig import Rig
+from firmware_sim.troubles import Jump, Lie
 
 if TYPE_CHECKING:
     from firmware_sim.bank import Bank
@@ -39,6 +40,11 @@ def actuator_partial(bank: Bank, fault: Fault) -> None:
         drive.lowest = min(max((fault.value or 0.0) / 100, 0.0), 1.0)
 
 
+def actuator_short(bank: Bank, fault: Fault) -> None:
+    """The valve opens only up to the given travel."""
+    _drive(bank, fault).highest = min(max((fault.value or 0.0) / 100, 0.0), 1.0)
+
+
 def actuator_jumps(bank: Bank, fault: Fault) -> None:
     _rig(bank, fault).jumps[fault.tag or ""] = Jump(min(max((fault.value or 0.0) / 100, 0.01), 1.0))
 
@@ -54,6 +60,7 @@ def actuator_well(bank: Bank, fault: Fault) -> None:
     drive = _drive(bank, fault)
     drive.stuck = False
     drive.slow = 1.0
+    drive.highest = 1.0
     if isinstance(drive, Actuator):
         drive.spring_broken = False
         drive.lowest = 0.0

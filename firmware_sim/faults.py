@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from firmware_sim import fault_actions as do
 from firmware_sim import fault_makers as makers
 from firmware_sim import fault_plant as plant
+from firmware_sim import fault_power as power
 from firmware_sim.parts.channel import SensorFault
 from firmware_sim.parts.makers.device import DeviceFault
 from firmware_sim.wire_faults import DEFAULTS, LINE_DEFAULTS, LineFault, WireFault
@@ -30,6 +31,7 @@ class Family(StrEnum):
     PLANT = "plant"
     CONTACT = "contact"
     DEVICE = "device"
+    POWER = "power"
 
 
 class Aim(StrEnum):
@@ -46,6 +48,12 @@ class Aim(StrEnum):
     RACK      --rack
     CDU       nothing
     MAKER     --rack and --device of a maker's device that can have it
+    SHELF     --rack and --device of a power or battery shelf, or a --tag of its loop
+    BATTERY   the same of a battery shelf
+    PSU       the same of a power shelf; the supply by its number as the value, or by the letter of the --tag
+    ROOM      --rack of one with a room sensor
+    IDENTITY  --device of a reference device, or a --tag that it carries
+    PAIR      --rack, and a value that says which sensors
     """
 
     CHANNEL = "channel"
@@ -59,6 +67,12 @@ class Aim(StrEnum):
     RACK = "rack"
     CDU = "cdu"
     MAKER = "maker"
+    SHELF = "shelf"
+    BATTERY = "battery"
+    PSU = "psu"
+    ROOM = "room"
+    IDENTITY = "identity"
+    PAIR = "pair"
 
 
 CHECKS: dict[Aim, Callable[[Bank, Fault], str | None]] = {
@@ -73,6 +87,12 @@ CHECKS: dict[Aim, Callable[[Bank, Fault], str | None]] = {
     Aim.RACK: do.check_rack,
     Aim.CDU: do.check_nothing,
     Aim.MAKER: makers.check_maker,
+    Aim.SHELF: power.check_shelf,
+    Aim.BATTERY: power.check_battery,
+    Aim.PSU: power.check_psu,
+    Aim.ROOM: power.check_room,
+    Aim.IDENTITY: power.check_identity,
+    Aim.PAIR: power.check_pair,
 }
 
 
@@ -129,6 +149,7 @@ def _maker(fault: DeviceFault) -> FaultKind:
 
 _OWN = "unit of the tag"
 S, W, A, P, C = Family.SENSOR, Family.WIRE, Family.ACTUATOR, Family.PLANT, Family.CONTACT
+E, PSU, SHELF, BATTERY, ROOM = Family.POWER, Aim.PSU, Aim.SHELF, Aim.BATTERY, Aim.ROOM
 
 # fmt: off
 TABLE: tuple[FaultKind, ...] = (
@@ -136,6 +157,7 @@ TABLE: tuple[FaultKind, ...] = (
     _sensor(SensorFault.DRIFT,      "wanders off", f"{_OWN}/s", needs_value=True),
     _sensor(SensorFault.NOISE,      "more noise, one sigma", _OWN, needs_value=True),
     _sensor(SensorFault.BIAS,       "off by a constant", _OWN, needs_value=True),
+    _sensor(SensorFault.GAIN,       "off by a share of its value", "%", needs_value=True),
     _sensor(SensorFault.SLOW,       "another time constant", "s", needs_value=True),
     _sensor(SensorFault.SENTINEL,   "the maker's 'no value'", _OWN),
     _sensor(SensorFault.NAN,        "not a number"),
@@ -170,6 +192,7 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("actuator_stuck",   A, Aim.ACTUATOR, "does not move", plant.actuator_stuck, plant.actuator_well),
     FaultKind("actuator_slow",    A, Aim.ACTUATOR, "takes this many times its stroke", plant.actuator_slow, plant.actuator_well, "times", 4.0),
     FaultKind("partial", A, Aim.VALVE, "shuts only down to this travel", plant.actuator_partial, plant.actuator_well, "%open", 30.0),
+    FaultKind("short_travel", A, Aim.ACTUATOR, "opens only up to this travel", plant.actuator_short, plant.actuator_well, "%open", 90.0),
     FaultKind("jumps",   A, Aim.ACTUATOR, "moves in jumps of this travel", plant.actuator_jumps, plant.actuator_well, "%open", 10.0),
     FaultKind("spring_broken",    A, Aim.VALVE, "stays where it is without its coil", plant.spring_broken, plant.actuator_well),
     FaultKind("confirms_but_does_not_move", A, Aim.ACTUATOR, "feedback follows the command, the valve does not",
@@ -180,6 +203,9 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("pump_trip", P, Aim.CDU, "this pump trips: 1 or 2, 0 for both", plant.pump_trip, plant.pump_back, "number", 0.0),
     FaultKind("supply_temperature_step", P, Aim.CDU, "supply set point moves by", plant.supply_step, plant.supply_back, "K", 10.0),
     FaultKind("strainer_blocked", P, Aim.RACK, "the rack's strainer is blocked to", plant.strainer, plant.strainer_clean, "%", 70.0),
+    FaultKind("weak_hose", P, Aim.RACK, "a hose loses this at 200 kPa and nothing below 120 kPa", power.weak_hose, power.sound_hose, "mL/min", 50.0),
+    FaultKind("swapped_sensors", P, Aim.PAIR, "supply and return exchanged: 0 temperatures, 1 pressures, 2 flows", power.exchanged, power.in_place, "code", 0.0),
+    FaultKind("wrong_serial", P, Aim.IDENTITY, "the device says another serial than its own", power.strange_serial, power.own_serial),
     FaultKind("air", P, Aim.RACK, "share of air in the rack", plant.air, do.nothing, "%", 5.0),
     FaultKind("blocked_drain", P, Aim.RACK, "the drain line is blocked", plant.drain_blocked, plant.drain_free),
     FaultKind("cdu_mode", P, Aim.CDU, "0 fixed speed, 1 constant dP, 2 constant flow", plant.cdu_mode, plant.cdu_mode_back, "code", needs_value=True),
@@ -201,6 +227,20 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("wet",            C, Aim.DETECTOR, "the detector is wetted; 1: shown at once", do.wet, do.dry, "code", 0.0),
     FaultKind("detector_stuck", C, Aim.DETECTOR, "its register stays as it is", do.detector_stuck, do.detector_free),
     FaultKind("switch_broken",  C, Aim.SWITCH, "a limit switch never reads made", do.switch_broken, do.switch_mended),
+
+    FaultKind("psu_fault",    E, PSU, "the supply of this number gives nothing, and says so", power.psu_broken, power.psu_mended, "number", 1.0),
+    FaultKind("psu_fan_bad",  E, PSU, "its fan stands still, and it says so; it gets hot under load", power.fan_stands, power.fan_runs, "number", 1.0),
+    FaultKind("psu_sensor",   E, PSU, "its inlet sensor is broken, and it says so", power.inlet_lost, power.inlet_back, "number", 1.0),
+    FaultKind("ac_lost",      E, PSU, "its AC is gone; 0: that of the whole shelf", power.ac_gone, power.ac_back, "number", 0.0),
+    FaultKind("shelf_stuck_on",  E, SHELF, "its output stays on whatever is commanded", power.stuck_on, power.not_stuck_on),
+    FaultKind("shelf_stuck_off", E, SHELF, "its output does not come on", power.stuck_off, power.not_stuck_off),
+    FaultKind("old_firmware",    E, SHELF, "it runs firmware 1.0.0", power.old_firmware, power.new_firmware),
+    FaultKind("battery_empty",   E, BATTERY, "its charge falls to", power.battery_emptied, do.nothing, "%", 0.0),
+    FaultKind("battery_fault",   E, BATTERY, "its cells are off, and it says so", power.battery_broken, power.battery_mended),
+    FaultKind("battery_not_inhibited", E, BATTERY, "the permit's inhibit (W6) does not reach it", power.not_inhibited, power.inhibited),
+    FaultKind("door_open",  E, ROOM, "ZS-110: the rack's door is open, or its wire broken", power.door_opened, power.door_shut),
+    FaultKind("humid_room", E, ROOM, "relative humidity at the rack", power.humid, power.not_humid, "%", 80.0),
+    FaultKind("hot_room",   E, ROOM, "air at the rack", power.hot, power.not_hot, "degC", 38.0),
 
     *map(_maker, DeviceFault),
 )

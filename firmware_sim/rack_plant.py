@@ -12,6 +12,9 @@ from firmware_sim.spill import PLACES
 FULL_SHARE = 0.97
 """A rack at least so full of liquid carries flow from inlet to outlet."""
 
+WEAK_HOSE_KPA, WEAK_HOSE_BAND_KPA, WEAK_HOSE_AT_BAR = 120.0, 20.0, 2.0
+"""A weak hose is tight below the first, opens over the band, and loses what it is told at the last."""
+
 COOLANT_KJ_L_K = 4.02
 """Heat in a litre of coolant: how much liquid the coolant node stands for."""
 
@@ -32,6 +35,7 @@ class RackPlant(RackTerminals):
         self.strainer_blockage = 0.0
         self.drain_blockage = 0.0
         self.passing_kv: dict[str, float] = {}
+        self.weak_hose_lpm = 0.0
 
         drained = config.start is Start.DRAINED
         self.space = Space(config.volume_l, config.height_m, config.compliance_l_per_bar)
@@ -107,6 +111,10 @@ class RackPlant(RackTerminals):
         for place, mm in self.leak_mm.items():
             if mm > 0.0:
                 nodes[PLACES[place].node][place] = leak.discharge_m3h_per_root_bar(mm, density)
+        if self.weak_hose_lpm > 0.0:
+            wide = min(1.0, max(0.0, (self.p_supply_kpa - WEAK_HOSE_KPA) / WEAK_HOSE_BAND_KPA))
+            at_hose = self.weak_hose_lpm / M3H_TO_LPM / WEAK_HOSE_AT_BAR**0.5 * wide
+            nodes[0]["hose"] = nodes[0].get("hose", 0.0) + at_hose
         root_sg = (density / 1000.0) ** 0.5
         if self.xv_103.position > 0.0:
             nodes[1]["drain"] = self._drain_kv() / root_sg

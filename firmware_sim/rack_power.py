@@ -45,6 +45,10 @@ class RackPower:
             if self._left_s <= 1e-9:
                 self.permit_closed = self.permit_coil
                 off_s, self._left_s = -self._left_s, CONTACTOR_S
+        self.feed(off_s)
+
+    def feed(self, off_s: float) -> None:
+        """What stands on the bus bar now; ``off_s``: how much of the step the contacts have been open."""
         if self.permit_closed or self.backfed:
             self.busbar_v = self._config.busbar_v
             self.busbar_kw = self.load_kw

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 
 from firmware_sim.load import SquareWave
 from firmware_sim.parts.channel import Channel
@@ -16,47 +15,13 @@ from firmware_sim.parts.valve_controller import ValveController
 from firmware_sim.parts.wiring import XS_101, XV_101, XV_102, XV_103, XV_104, BufferedSupply, EmergencyStop
 from firmware_sim.physics.actuator import Actuator, MotorActuator
 from firmware_sim.physics.coolant import density_kg_m3
+from firmware_sim.power_rig import PowerRig
 from firmware_sim.rack_plant import RackPlant
+from firmware_sim.troubles import Jump, Lie, Pair, exchanged
 
 BOOT_S = 2.0  # from 24 V to the first answered request
 VALVES = ("XV-101", "XV-102", "XV-103", "XV-104")
 _COIL_OF = {"XV-101": XV_101, "XV-102": XV_102, "XV-103": XV_103, "XV-104": XV_104}
-
-
-class Lie(Enum):
-    """What the limit switches (or the position feedback) of a valve show instead of the truth."""
-
-    FOLLOWS_COMMAND = "follows_command"
-    OPEN = "open"
-    SHUT = "shut"
-    NONE = "none"
-    BOTH = "both"
-
-
-@dataclass(slots=True)
-class Jump:
-    """A sticking valve: it holds until this share of its travel is due, then makes it at once."""
-
-    share: float
-    due: float = 0.0
-
-    def step(self, drive: Actuator | MotorActuator, dt_s: float) -> None:
-        drive.stuck = True
-        wanted, stroke_s = _target(drive)
-        self.due = self.due + dt_s / max(stroke_s, 1e-3) if wanted != drive.position else 0.0
-        if self.due >= self.share:
-            self.due = 0.0
-            step = min(self.share, abs(wanted - drive.position))
-            drive.position += step if wanted > drive.position else -step
-            if isinstance(drive, MotorActuator):
-                drive.shaft = drive.position
-
-
-def _target(drive: Actuator | MotorActuator) -> tuple[float, float]:
-    """Where the drive wants to go, and its stroke in seconds."""
-    if isinstance(drive, MotorActuator):
-        return (drive.position if drive.command is None else drive.command), drive.stroke_s
-    return (drive.highest, drive.open_s) if drive.coil else (drive.lowest, drive.close_s)
 
 
 @dataclass(slots=True)
@@ -69,6 +34,8 @@ class Rig:
     broken     limit switches with a broken wire: they never read made
     jumps      valves that stick and jump
     makers     devices of makers beside the reference devices; one that drives FCV-101 does so once it was told to
+    power      its shelves and its room sensor, where it has any
+    swapped    pairs of supply and return sensors that hang on each other's terminals
     running    the devices have their 24 V and have booted; ``supplied`` is what their wires were last told of it
     """
 
@@ -93,6 +60,8 @@ class Rig:
     busbar: BusbarMeter = field(init=False)
     feeder: FeederMeter = field(init=False)
     makers: dict[str, MakersDevice] = field(default_factory=dict)
+    power: PowerRig | None = None
+    swapped: set[Pair] = field(default_factory=set)
     running: bool = True
     supplied: bool = True
     _boot_due_s: float = 0.0
@@ -108,6 +77,11 @@ class Rig:
         self.busbar = BusbarMeter(f"BM-{self.name}", self.seed)
         self.feeder = FeederMeter(f"PM-{self.name}", self.seed)
 
+    @property
+    def has_shelves(self) -> bool:
+        """Its bus bar hangs on shelves that are devices, and may live on batteries."""
+        return self.power is not None and self.power.has_shelves
+
     def devices(self) -> dict[str, Firmware]:
         """The firmwares by the name of their bus."""
         return {
@@ -117,6 +91,7 @@ class Rig:
             "busbar_meter": self.busbar,
             "feeder_meter": self.feeder,
             **self.makers,
+            **(self.power.devices() if self.power is not None else {}),
         }
 
     def channels(self) -> Iterator[tuple[str, str, Channel]]:
@@ -128,6 +103,8 @@ class Rig:
         for tag, channel in self.feeder.channels.items():
             yield tag, "feeder_meter", channel
         yield "ZT-101", "valve_controller", self.valves.position
+        if self.power is not None:
+            yield from self.power.channels()
 
     def actuator(self, tag: str) -> Actuator | MotorActuator:
         """The drive of a valve: XV-101..104 or FCV-101."""
@@ -159,7 +136,9 @@ class Rig:
             plant.xv_104_coil = on and coils[XV_104]
             plant.permit_coil = on and coils[XS_101]
             plant.fcv_command_pct = fcv_pct if self.running else None
-            plant.load_kw = self.load_kw if self.mains else 0.0
+            plant.load_kw = self.load_kw if self.mains or self.has_shelves else 0.0
+        if self.power is not None:
+            self.power.drive(mains=self.mains, now_s=now_s, dt_s=dt_s)
         if self.jumps:
             for tag, jump in self.jumps.items():
                 jump.step(self.actuator(tag), dt_s)
@@ -183,25 +162,25 @@ class Rig:
         if self.running:
             # The plant counts litres at the supply's temperature; the return meter stands in warm liquid, which takes more room.
             expansion = density_kg_m3(plant.t_supply_c) / density_kg_m3(plant.t_return_c)
-            self.transmitters.step(
-                (
-                    plant.flow_supply_lpm,
-                    plant.flow_return_lpm * expansion,
-                    plant.flow_drain_lpm,
-                    plant.t_supply_c,
-                    plant.t_return_c,
-                    plant.t_return_c,
-                    plant.t_return_c,
-                    plant.p_supply_kpa,
-                    plant.p_return_kpa,
-                ),
-                now_s,
-                dt_s,
+            true = (
+                plant.flow_supply_lpm,
+                plant.flow_return_lpm * expansion,
+                plant.flow_drain_lpm,
+                plant.t_supply_c,
+                plant.t_return_c,
+                plant.t_return_c,
+                plant.t_return_c,
+                plant.p_supply_kpa,
+                plant.p_return_kpa,
             )
+            self.transmitters.step(exchanged(true, self.swapped) if self.swapped else true, now_s, dt_s)
             for tag, zone in self.leak_panel.zones.items():
                 zone.wet = plant.wet.get(tag, False)
             self.leak_panel.step(now_s, dt_s)
-            self.busbar.step(plant.busbar_v if self.mains else 0.0, plant.busbar_kw, now_s, dt_s)
+            volts = plant.busbar_v if self.mains or self.has_shelves else 0.0
+            self.busbar.step(volts, plant.busbar_kw, now_s, dt_s)
+        if self.power is not None:
+            self.power.step(now_s, dt_s)
         self.feeder.step(plant.feeder_kw, self.mains, now_s, dt_s)
 
     def _follow_supply(self, now_s: float) -> None:
@@ -210,6 +189,8 @@ class Rig:
             self.running = False
             self.valves.start(now_s)  # commands and coils are gone with the supply
             self._boot_due_s = float("inf")
+            if self.power is not None:
+                self.power.stop(now_s)
         elif not self.running and self.supply.on:
             if self._boot_due_s == float("inf"):
                 self._boot_due_s = now_s + BOOT_S
@@ -218,6 +199,8 @@ class Rig:
                 on_24v = (maker for maker in self.makers.values() if maker.on_24v)
                 for device in (self.valves, self.transmitters, self.leak_panel, self.busbar, *on_24v):
                     device.start(now_s)
+                if self.power is not None:
+                    self.power.start(now_s)
 
     def _seen_by_contacts(self, sump_high: bool) -> tuple[object, ...]:
         """All that the contacts depend on; they are read again when any of it changed."""

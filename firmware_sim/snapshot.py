@@ -87,6 +87,7 @@ def _rack(rig: Rig) -> dict[str, Any]:
             "status": _bits(valves.input.get_u16(4), STATUS_BITS),
             "running": rig.running,
         },
+        **({} if rig.power is None else {"power": rig.power.document()}),
     }
 
 

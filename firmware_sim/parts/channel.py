@@ -16,6 +16,7 @@ class SensorFault(StrEnum):
     DRIFT = "drift"  # wanders off by [unit/s]
     NOISE = "noise"  # adds noise of [unit], one sigma
     BIAS = "bias"  # is off by [unit]
+    GAIN = "gain"  # is off by [%] of its value
     SLOW = "slow"  # its time constant is [s]
     SENTINEL = "sentinel"  # shows [unit], the maker's "no value"
     NAN = "nan"  # shows not-a-number
@@ -108,7 +109,7 @@ class Channel:
     def _analog_faults(self, shown: float, now_s: float, since_s: float) -> float:
         faults, spec = self.faults, self.spec
         shown += self.stream.normal() * (spec.noise + spec.noise_share * abs(shown))
-        shown += faults.get(SensorFault.BIAS) or 0.0
+        shown += (faults.get(SensorFault.BIAS) or 0.0) + shown * (faults.get(SensorFault.GAIN) or 0.0) / 100.0
         if SensorFault.DRIFT in faults:
             self._drift += (faults[SensorFault.DRIFT] or 0.0) * since_s
             shown += self._drift

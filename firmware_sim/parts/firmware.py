@@ -25,9 +25,11 @@ class Firmware:
 
     heartbeat  input register that counts every 10 ms, or None
     facts      what changed since the last ``take_facts``, in order
+    closed     reads are asked of ``refuses`` before they are served
     """
 
     heartbeat: int | None = None
+    closed = False
 
     def __init__(self, device_map: DeviceMap, serial: str) -> None:
         self.map = device_map
@@ -56,6 +58,13 @@ class Firmware:
         """Power-up: what is not persistent is forgotten."""
         self.started_s = now_s
         self.step_registers(now_s)
+
+    def stop(self, now_s: float) -> None:
+        """Power is gone. ``start`` follows when it is back."""
+
+    def refuses(self, table: Table, address: int, count: int) -> Answer:
+        """What a device that is closed says to a read: OK where it serves it all the same."""
+        return Answer.OK
 
     def step_registers(self, now_s: float) -> None:
         """Bring the registers that count time up to ``now_s``."""

@@ -3,19 +3,12 @@
 Typed from that page on purpose and not from any profile, so that a wrong address in a profile shows.
 """
 
+from firmware_sim.parts.maps_common import COMMON, VENDOR
+from firmware_sim.parts.maps_power import POWER_MAPS
 from firmware_sim.parts.registers import DeviceMap, Kind, Row, Table
 
 _IN, _HOLD = Table.INPUT, Table.HOLDING
-_U16, _BITS, _F32, _ASCII = Kind.U16, Kind.BITS, Kind.F32, Kind.ASCII
-
-VENDOR = "Racky open hardware"
-
-_COMMON: tuple[Row, ...] = (
-    Row(_IN, 900, "model", _ASCII, words=8),
-    Row(_IN, 908, "firmware version", _ASCII, words=4),
-    Row(_IN, 912, "serial", _ASCII, words=8),
-    Row(_IN, 920, "since start", _U16, unit="s", note="wraps"),
-)
+_U16, _BITS, _F32 = Kind.U16, Kind.BITS, Kind.F32
 
 LIMIT_BITS = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "ZSC-103", "ZSC-104")
 COIL_BITS = ("XY-101", "XY-102", "XY-103", "XY-104", "XSY-101")
@@ -61,7 +54,7 @@ VALVE_CONTROLLER = DeviceMap(
         Row(_IN, 7, "writes accepted",     _U16, note="wraps"),
         Row(_IN, 8, "heartbeat",           _U16, note="+1 every 10 ms, wraps"),
         Row(_IN, 9, "reserved",            _U16),
-        *_COMMON,
+        *COMMON,
     ),
 )
 
@@ -80,7 +73,7 @@ TRANSMITTERS = DeviceMap(
         Row(_IN, 16, "PT-102",  _F32, "kPa",   words=2, note="gauge"),
         Row(_IN, 18, "heartbeat", _U16, note="+1 every 10 ms, wraps"),
         Row(_IN, 19, "status", _BITS, bits=TRANSMITTER_TAGS, note="1 channel in fault; it then reads NaN"),
-        *_COMMON,
+        *COMMON,
     ),
 )
 
@@ -95,7 +88,7 @@ LEAK_PANEL = DeviceMap(
         Row(_IN, 5, "LDT-103 leakage current", _U16, "uA"),
         Row(_HOLD, 15, "leak alarm delay", _U16, "s", writable=True, persistent=True, note="5..995, default 5"),
         Row(_HOLD, 16, "contamination delay", _U16, "s", writable=True, persistent=True, note="default 120"),
-        *_COMMON,
+        *COMMON,
     ),
 )
 
@@ -106,7 +99,7 @@ BUSBAR_METER = DeviceMap(
         Row(_IN, 2, "ET-101", _F32, "kW", words=2),
         Row(_IN, 4, "bus-bar current", _F32, "A", words=2),
         Row(_IN, 6, "heartbeat", _U16, note="+1 every 10 ms, wraps"),
-        *_COMMON,
+        *COMMON,
     ),
 )
 
@@ -117,7 +110,7 @@ FEEDER_METER = DeviceMap(
         Row(_HOLD, 3019, "voltage L-L", _F32, "V", words=2, note="list 3020"),
         Row(_HOLD, 3059, "JT-101", _F32, "kW", words=2, note="list 3060, total active power"),
         Row(_HOLD, 3109, "frequency", _F32, "Hz", words=2, note="list 3110"),
-        *_COMMON,
+        *COMMON,
     ),
 )
 
@@ -144,7 +137,7 @@ CDU = DeviceMap(
         Row(_HOLD, 2, "dP set point", _F32, "kPa", words=2, writable=True),
         Row(_HOLD, 4, "flow set point", _F32, "L/min", words=2, writable=True),
         Row(_HOLD, 6, "speed set point", _F32, "%", words=2, writable=True),
-        *_COMMON,
+        *COMMON,
     ),
 )
 # fmt: on
@@ -153,4 +146,4 @@ RACK_DEVICES = ("valve_controller", "transmitters", "leak_panel", "busbar_meter"
 MAPS: dict[str, DeviceMap] = {
     device_map.device: device_map
     for device_map in (VALVE_CONTROLLER, TRANSMITTERS, LEAK_PANEL, BUSBAR_METER, FEEDER_METER, CDU)
-}
+} | POWER_MAPS

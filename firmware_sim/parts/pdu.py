@@ -63,6 +63,10 @@ def _read_registers(firmware: Firmware, pdu: bytes, now_s: float, frozen: Frozen
         return exception(function, Answer.ILLEGAL_VALUE)
     if not image.covers(address, count):
         return exception(function, Answer.ILLEGAL_ADDRESS)
+    if firmware.closed:
+        table = Table.INPUT if function == READ_INPUT else Table.HOLDING
+        if said := firmware.refuses(table, address, count):
+            return exception(function, said)
     if frozen is not None:
         data = frozen[Table.INPUT if function == READ_INPUT else Table.HOLDING][2 * address : 2 * (address + count)]
     else:

@@ -70,7 +70,7 @@ class MotorActuator:
     feedback    position as its potentiometer tells it, quantised
     backlash    play between motor and stem; ``position`` is the stem
 
-    Faults as in `Actuator`, without the spring.
+    Faults as in `Actuator`, without the spring and ``lowest``.
     """
 
     __slots__ = (
@@ -78,6 +78,7 @@ class MotorActuator:
         "command",
         "dead_band",
         "feedback_step",
+        "highest",
         "moving",
         "position",
         "shaft",
@@ -104,6 +105,7 @@ class MotorActuator:
         self.moving = False
         self.stuck = False
         self.slow = 1.0
+        self.highest = 1.0
 
     @property
     def open_limit(self) -> bool:
@@ -126,7 +128,7 @@ class MotorActuator:
         if self.command is None or self.stuck:
             self.moving = False
             return
-        target = min(max(self.command, 0.0), 1.0)
+        target = min(max(self.command, 0.0), self.highest)
         # The ends are always driven home: a valve told 0 % must not rest a dead band open.
         if not self.moving and (
             abs(target - self.shaft) > self.dead_band or (target in {0.0, 1.0} and self.shaft != target)

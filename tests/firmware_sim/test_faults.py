@@ -48,6 +48,10 @@ def permit_off(b: Bank) -> None:
     b.rigs["r01"].valves.write_registers(8, [0], b.now_s)
 
 
+def fcv_wide(b: Bank) -> None:
+    b.rigs["r01"].valves.write_registers(4, [10_000], b.now_s)
+
+
 def wet_101(b: Bank) -> None:
     b.book.add("wet", rack="r01", tag="LDT-101", value=1.0)
 
@@ -84,6 +88,7 @@ CASES: dict[str, list[Case]] = {
     "drift":      [Case(shown("FT-101"), 200.0, 230.0, FT | {"value": 10.0}, wait_s=2.0)],
     "noise":      [Case(lambda b: spread(b, "FT-101"), 30.0, 200.0, FT | {"value": 20.0}, wait_s=0.1)],
     "bias":       [Case(shown("FT-101"), 230.0, 265.0, FT | {"value": 50.0})],
+    "gain":       [Case(shown("FT-101"), 208.0, 217.0, FT | {"value": 8.0}, wait_s=3.0, heal_s=3.0)],
     "slow":       [Case(shown("FT-101"), 150.0, 250.0, FT | {"value": 1000.0}, act=shut_101, wait_s=10.0, heal_s=10.0)],
     "sentinel":   [Case(shown("FT-101"), -9999.0, -9999.0, FT | {"value": -9999.0}),
                    Case(valves(3), 0xFFFF, 0xFFFF, R01 | {"tag": "ZT-101"})],
@@ -95,6 +100,9 @@ CASES: dict[str, list[Case]] = {
     "actuator_stuck":   [Case(position, 1.0, 1.0, XV, act=shut_101, wait_s=5.0, heal_s=5.0)],
     "actuator_slow":    [Case(position, 0.5, 0.9, XV, act=shut_101, wait_s=4.0, heal_s=5.0)],
     "partial":          [Case(position, 0.3, 0.3, XV, act=shut_101, wait_s=5.0, heal_s=5.0)],
+    "short_travel":     [Case(position, 0.9, 0.9, XV),
+                         Case(of_rig(lambda r: r.valves.input.get_u16(0) & 1), 0, 0, XV),
+                         Case(of_rig(lambda r: r.plant.fcv.position), 0.6, 0.6, R01 | {"tag": "FCV-101", "value": 60.0}, act=fcv_wide, wait_s=60.0, heal_s=60.0)],
     "jumps":            [Case(of_rig(lambda r: round(r.plant.xv_101.position * 10 % 1, 6) in {0.0, 1.0}), 1, 1, XV, act=shut_101, wait_s=1.77, heals=False)],
     "spring_broken":    [Case(position, 1.0, 1.0, XV, act=shut_101, wait_s=5.0, heal_s=5.0)],
     "confirms_but_does_not_move": [Case(of_rig(lambda r: r.valves.input.get_u16(0) & 2 and r.plant.xv_101.position), 1.0, 1.0, XV, act=shut_101, wait_s=1.0, heal_s=4.0)],
@@ -110,6 +118,12 @@ CASES: dict[str, list[Case]] = {
                       Case(lambda b: b.cdu.input.get_u16(22) & 1, 1, 1)],
     "supply_temperature_step": [Case(lambda b: b.plant.cdu.t_supply_c, 47.0, 53.0)],
     "strainer_blocked":        [Case(supply_flow, 5.0, 150.0, R01 | {"value": 90.0})],
+    "weak_hose":               [Case(of_rig(lambda r: r.plant.leak_lpm), 0.045, 0.065, R01, wait_s=5.0)],
+    "swapped_sensors":         [Case(shown("TT-101"), 47.0, 52.0, R01, wait_s=20.0, heal_s=20.0),
+                                Case(shown("TT-102B"), 38.0, 42.0, R01, wait_s=20.0, heal_s=20.0),
+                                Case(lambda b: shown("PT-102")(b) - shown("PT-101")(b), 50.0, 200.0, R01 | {"value": 1.0}),
+                                Case(lambda b: shown("FT-101")(b) - shown("FT-102")(b), 0.2, 5.0, R01 | {"value": 2.0}, wait_s=10.0, heal_s=10.0)],
+    "wrong_serial":            [Case(of_rig(lambda r: r.leak_panel.input.read(912, 1) == b"?L"), 1, 1, R01 | {"device": "leak_panel"})],
     "air":                     [Case(of_rig(lambda r: r.plant.air_pct), 0.5, 10.0, R01, wait_s=0.05, heals=False)],
     "blocked_drain":           [Case(of_rig(lambda r: r.plant.drain_blockage), 1.0, 1.0, R01)],
     "cdu_mode":                [Case(lambda b: b.cdu.input.get_u16(23), 2, 2, {"value": 2.0})],
@@ -148,8 +162,8 @@ def spread(b: Bank, tag: str) -> float:
 
 
 def test_every_kind_that_is_not_the_wires_has_a_case() -> None:
-    """Those of makers' devices are in test_makers.py."""
-    elsewhere = {Family.WIRE, Family.DEVICE}
+    """Those of makers' devices are in test_makers.py, those of shelves and the room in test_power_faults.py."""
+    elsewhere = {Family.WIRE, Family.DEVICE, Family.POWER}
     others = {kind.name for kind in KINDS.values() if kind.family in elsewhere or kind.name == "frozen"}
     assert set(CASES) == set(KINDS) - others
 
@@ -172,7 +186,7 @@ def test_a_fault_changes_what_it_should_and_only_while_it_lasts(kind: str, case:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_fault_without_its_aim_is_refused_with_what_is_allowed(kind: str) -> None:
-    needs_nothing = {"pump_trip", "supply_temperature_step", "facility_loss", "leak"}
+    needs_nothing = {"pump_trip", "supply_temperature_step", "facility_loss", "leak", "wrong_serial"}
     b = bank()
     if kind in needs_nothing or (KINDS[kind].aim.value == "link"):
         assert b.book.add(kind).active
@@ -182,7 +196,7 @@ def test_a_fault_without_its_aim_is_refused_with_what_is_allowed(kind: str) -> N
 
 
 def test_an_unknown_kind_names_the_nearest_and_all_known() -> None:
-    with pytest.raises(FaultRefusedError, match=r"did you mean 'leak'.*known: actuator_slow"):
+    with pytest.raises(FaultRefusedError, match=r"did you mean 'leak'.*known: ac_lost"):
         bank().book.add("leek")
 
 
