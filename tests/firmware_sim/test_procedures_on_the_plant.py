@@ -228,14 +228,14 @@ def test_a_valve_that_does_not_shut_again_is_told_and_the_rack_stays_isolating()
     assert {"work-failed-stuck-102", "valve-doubt"} <= bench.alarms
 
 
-def test_the_key_turned_during_a_fill_is_told_and_locks_on_arrival() -> None:
+def test_the_key_turned_during_a_fill_ends_it_and_locks_on_arrival() -> None:
     bench = _testing().copy()
+    assert bench.ask("lock", owner="ben").fields["code"] == "isolate_first"
     bench.key = True
     bench.run(2.0)
-    assert "key-locked" in bench.alarms
-    assert bench.ask("lock", owner="ben").fields["code"] == "isolate_first"
+    assert {"key-locked", "work-failed-key-turned"} <= set(bench.alarms)
     bench.until(State.ISOLATED).run(0.2)
-    assert ended(bench) == ("fill", "succeeded")
+    assert ended(bench) == ("fill", "failed")
     assert [lock.owner for lock in bench.memory.locks] == ["HS-102"]
     assert bench.ask("open").fields["code"] == "no_lock"
 

@@ -315,14 +315,13 @@ def test_a_leak_while_filling_isolates() -> None:
     assert (rack.state, rack.latched, rack.memory.emergency) == (S.ISOLATING, ("SIF-1",), True)
 
 
-def test_a_lock_that_appears_ends_the_fill_and_a_turned_key_is_told() -> None:
+def test_no_lock_begins_during_a_fill_and_a_turned_key_ends_it() -> None:
     rack = bleed()
-    rack.values["HS-102"] = 1.0
-    rack.run(1.0)
-    assert rack.state is S.FILLING
-    assert "key-locked" in alarms(rack)
     assert rack.ask("lock", owner="anna").fields["code"] == "isolate_first"
-    rack.ask("isolate")
+    rack.values["HS-102"] = 1.0
+    rack.scan()
+    assert (rack.state, rack.memory.failed, rack.memory.locks) == (S.ISOLATING, "key_turned", ())
+    assert "key-locked" in alarms(rack)
     run(rack, 40.0)
     rack.scan()
     assert (rack.state, [lock.owner for lock in rack.memory.locks]) == (S.ISOLATED, ["HS-102"])

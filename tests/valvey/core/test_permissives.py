@@ -82,6 +82,14 @@ def test_locks_are_named_by_owner() -> None:
     assert asked(permissives.no_lock, node) == ("locked by anna, ben", "'unlock' by that owner or by a supervisor")
 
 
+@pytest.mark.parametrize("state", [State.ISOLATED, State.COOLDOWN])
+def test_a_turned_key_forbids_as_a_lock_does_also_where_no_lock_begins(state: State) -> None:
+    view = view_of(RACK, standing(state))
+    turned = Reading("HS-102", 1.0, Unit.NONE, Quality.GOOD, view.now_s)
+    forbids = permissives.no_lock(replace(view, readings=dict(view.readings) | {"HS-102": turned}))
+    assert forbids == ("the lock-out key HS-102 is turned", "HS-102 turned back by whoever holds it")
+
+
 @pytest.mark.parametrize("inventory", [Inventory.PART, Inventory.EMPTY, Inventory.UNKNOWN])
 def test_a_rack_that_is_not_full_may_be_filled_or_recorded(inventory: Inventory) -> None:
     forbids = asked(permissives.full, shut(inventory=inventory))
