@@ -21,7 +21,7 @@ import yaml
 
 from tests.mutants import Mutant, code_lines, mutants_of
 from tests.mutation_baseline import Baseline, baseline
-from tests.mutation_hunt import Orders, hunt_cold, hunt_warm
+from tests.mutation_hunt import SUSPECTED, Orders, hunt_cold, hunt_warm
 from tests.mutation_store import Store, Verdict, digest_of
 
 MIN_PER_100_LINES = 25.0
@@ -43,15 +43,18 @@ class Tally:
 class Hunt:
     """Try mutants, those warm that can be, and note each verdict in the store."""
 
-    def __init__(self, sources: Mapping[str, str], store: Store, excused: Collection[str], until_s: float) -> None:
+    def __init__(
+        self, sources: Mapping[str, str], store: Store, excused: Collection[str], until_s: float, *, quick: bool
+    ) -> None:  # fmt: skip
         self.sources, self.store, self.excused, self.until_s = sources, store, frozenset(excused), until_s
+        self.quick = quick
         self.tally = Tally()
         self.began_s = time.monotonic()
 
     def run(self, mutants: Sequence[Mutant], base: Baseline, tests: Sequence[str], workers: int) -> Tally:
         known = self.store.known
         self.tally.outcome |= {mutant.id: known[mutant.id].outcome for mutant in mutants if mutant.id in known}
-        orders = Orders(base, dict(self.store.hints), self.excused)
+        orders = Orders(base, dict(self.store.hints), self.excused, self.quick)
         new = [mutant for mutant in mutants if mutant.id not in known]
         plans = {mutant.id: base.tests_for(mutant) for mutant in new}
         print(f"{len(mutants) - len(new)} verdicts are known, {len(new)} mutants are to be tried", flush=True)
@@ -75,6 +78,9 @@ class Hunt:
         return self.tally
 
     def _note(self, mutant: Mutant, outcome: str, killer: str) -> None:
+        if outcome == SUSPECTED:
+            print(f"suspected: {mutant.id}  ({mutant.path}:{mutant.line})", flush=True)
+            return
         self.tally.outcome[mutant.id] = outcome
         self.store.note(mutant.id, Verdict(outcome, killer))
         if outcome == "timeout" or (outcome == "survived" and mutant.id not in self.excused):
@@ -144,6 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=0, help="try this many, chosen by --seed; 0 = all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--for-s", type=float, default=float("inf"), help="begin no mutant later than this")
+    parser.add_argument("--quick", action="store_true", help="name what lives past the likeliest tests; no verdict")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--equivalents", type=Path, default=Path("tests/mutation_equivalent.yaml"))
     parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="for verdicts, and the report")
@@ -169,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         base = baseline(args.package, args.tests, workers=args.workers, leave_out_failing=args.leave_out_failing)
         store.keep("baseline", base)
         print(f"{len(base.tests)} tests concern it; they took {time.monotonic() - began_s:.0f} s", flush=True)
-    hunt = Hunt(sources, store, reasons, began_s + args.for_s)
+    hunt = Hunt(sources, store, reasons, began_s + args.for_s, quick=args.quick)
     tally = hunt.run(chosen, base, args.tests, args.workers)
     report = report_of(tally, reasons, len(mutants), lines)
     report["modules"] = by_module(tally, reasons, mutants)

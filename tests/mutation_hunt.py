@@ -29,7 +29,7 @@ from tests.mutation_baseline import Baseline
 from tests.mutation_swap import CannotSwapError, functions_in, swap
 from tests.mutation_workers import NOTHING_WRONG, QUICK, Failed, file_of, hush, module_of, start
 
-FIRST = 150
+FIRST = 80
 """Tests of the first stage of a warm try."""
 STAGES = (1, 3, 12)
 """Test files of the first stages of a cold try; the last stage has the rest."""
@@ -37,6 +37,9 @@ EXCUSED_S = 10.0
 """What is listed as equivalent is tried against the best tests for this long: the list's reason stands for the rest."""
 COLD = "cold"
 """Outcome of a warm try that could not be made."""
+
+SUSPECTED = "suspected"
+"""Outcome of a mutant that is alive after the first stages of a quick hunt: no verdict."""
 
 Told = Callable[[Mutant, str, str], None]
 """Takes (mutant, outcome, the test that failed)."""
@@ -46,12 +49,15 @@ Told = Callable[[Mutant, str, str], None]
 class Orders:
     """Which tests to run first: those that killed this mutant before, then those that kill much in little time.
 
-    hints  the test that killed a mutant in another run, by mutant id
+    hints    the test that killed a mutant in another run, by mutant id
+    excused  mutants that are listed as equivalent
+    quick    stop after the first stages: what is alive then is suspected
     """
 
     base: Baseline
     hints: Mapping[str, str]
     excused: frozenset[str] = frozenset()
+    quick: bool = False
     number: dict[str, int] = field(init=False)
     near: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -157,7 +163,9 @@ class Pool:
         job.process.join()
         job.answer.close()
         if outcome == "survived" and job.rest:
-            if job.stage >= self.first:
+            if job.stage >= self.first and self.orders.quick:
+                self.told(job.mutant, SUSPECTED, "")
+            elif job.stage >= self.first:
                 self.waiting.append(job)
             else:
                 self._start(job.mutant, job.rest, job.stage)
@@ -187,7 +195,7 @@ class _Warm:
         self.items = {item.nodeid: item for item in session.items}
         for n, test in enumerate(self.orders.base.tests):
             if test in self.items:
-                patience_s = 5.0 + 20.0 * self.orders.base.took_s[n]
+                patience_s = 5.0 + 10.0 * self.orders.base.took_s[n]
                 self.items[test].add_marker(pytest.mark.timeout(patience_s), append=False)
         session.config.pluginmanager.register(self.failed)
         self.living = functions_in(os.path.dirname(next(iter(self.sources))))
