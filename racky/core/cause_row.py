@@ -26,6 +26,11 @@ class CauseRow:
     found: Callable[[View], Iterable[Found]]
     on_s: float = 0.0
 
-    def covers(self, name: str) -> bool:
-        """Whether this cause explains the cause ``name``."""
-        return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in self.explains)
+    def covers(self, found: Found, name: str) -> bool:
+        """Whether the cause that ``found`` tells of explains the cause ``name``."""
+        return any(matches(one, name) for one in (*self.explains, *found.explains))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """``pattern`` is an id, or its beginning and a ``*``."""
+    return name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1]))

@@ -40,12 +40,14 @@ class Found:
     evidence  what was seen, for people
     since_s   since when, where that is told; None: since Racky saw it
     hidden    somebody has shelved its alarm
+    explains  what stands behind this one, besides what its row says
     """
 
     name: str = ""
     evidence: str = ""
     since_s: float | None = None
     hidden: bool = False
+    explains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class _Seen:
 
     rank: int
     row: CauseRow
+    found: Found
     cause: Cause
 
 
@@ -36,7 +37,7 @@ def judge(view: View, rows: tuple[CauseRow, ...] = ROWS) -> tuple[Health, View, 
                 continue
             first_s = since_s[name] = view.memory.since_s.get(name, view.now_s)
             if view.now_s - first_s >= row.on_s:
-                seen.append(_Seen(rank, row, _cause(row, found, name, first_s)))
+                seen.append(_Seen(rank, row, found, _cause(row, found, name, first_s)))
     causes = [replace(one.cause, behind=_explained(one, seen)) for one in seen]
     order = sorted(range(len(seen)), key=lambda n: (causes[n].behind is not None, seen[n].rank, causes[n].since_s, n))
     health = Health(tuple(causes[n] for n in order), view.memory.maintenance is not None)
@@ -60,7 +61,7 @@ def _cause(row: CauseRow, found: Found, name: str, first_s: float) -> Cause:
 def _explained(one: _Seen, seen: list[_Seen]) -> str | None:
     """Id of the first cause that stands above this one in the table, explains it, and was not much later."""
     for other in seen:
-        above = other.rank < one.rank and other.row.covers(one.cause.id)
+        above = other.rank < one.rank and other.row.covers(other.found, one.cause.id)
         if above and other.cause.since_s <= one.cause.since_s + SLACK_S:
             return other.cause.id
     return None
