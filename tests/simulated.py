@@ -5,6 +5,7 @@ from dataclasses import replace
 from firmware_sim.bank import Bank
 from firmware_sim.bench_config import demo_bench
 from firmware_sim.parts.makers.catalogue import MAKERS
+from firmware_sim.power_rig import PowerSetting
 
 RACK = "r01"
 DEVICE_OF = {
@@ -13,6 +14,9 @@ DEVICE_OF = {
     "racky_leak-panel": "leak_panel",
     "racky_busbar-meter": "busbar_meter",
     "racky_cdu": "cdu",
+    "racky_power-shelf": "power_shelf_1",
+    "racky_battery-shelf": "battery_shelf_1",
+    "racky_room": "room",
     "belimo_energy-valve-v4": "belimo-energy-valve-v4",
     "danfoss_novocon-m": "danfoss-novocon-m",
     "rle_seahawk-ld": "rle-seahawk-ld2100",
@@ -41,6 +45,8 @@ def endpoint_of(profile: str) -> str:
 def full_rack(seconds: float = 2.0) -> Bank:
     """A rack in service with every device, some seconds later; time stands still unless it is advanced."""
     config = demo_bench(1)
-    bank = Bank(replace(config, racks=(replace(config.racks[0], also=tuple(MAKERS)),)))
+    power = PowerSetting(shelves_kw=(180.0,), batteries_kwh=(4.0,), room=True)
+    bank = Bank(replace(config, racks=(replace(config.racks[0], also=tuple(MAKERS), power=power),)))
+    bank.book.add("battery_empty", rack=RACK, device="battery_shelf_1", value=60.0)  # so that it is charged
     bank.advance(seconds)
     return bank
