@@ -46,7 +46,8 @@ class Target:
 
 def target(config: Path | None, broker: str | None, site: str | None, rack: str | None, client: str | None) -> Target:
     """Work out where to go; exits with 2 when it is not said."""
-    from valvey.broker import TIMEOUT_S, settings
+    from fieldkit.broker import TIMEOUT_S
+    from valvey.broker import settings
 
     name = client or _user()
     mqtt_id = f"valvey-cli-{os.getpid()}-{time.monotonic_ns() % 1_000_000}"

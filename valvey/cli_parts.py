@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from fieldkit.errors import ConfigError
-from valvey.exit_codes import EXIT as EXIT
+from fieldkit.exit_codes import EXIT as EXIT
 
 if TYPE_CHECKING:
     from valvey.config_rack import RackConfig

@@ -9,12 +9,12 @@ import json
 
 from fieldkit.service import AlreadyRunningError, InstanceLock
 from fieldkit.store import Found, Store
+from fieldkit.wallclock import BootClock
 from valvey.config_rack import RackConfig
 from valvey.core.chart import FIRST_STEP, State
 from valvey.core.memory import Inventory, Memory
 from valvey.keeper import MEMORY, pack
 from valvey.paths import Paths
-from valvey.wallclock import BootClock
 
 STATES = (State.FLOWING, State.ISOLATED)
 LOG = "commissioning"

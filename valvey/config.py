@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fieldkit import profile_file, yamlfile
+from fieldkit.config_draft import Draft, read
 from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.profile import Profile
 from valvey.config_check import check
-from valvey.config_draft import Draft, read
 from valvey.config_models import RackFile
 from valvey.config_rack import SIF_1_HOLD_S, RackConfig, to_limits
 from valvey.core.policy import DEFAULT_POLICY, PolicyRule

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from fieldkit.config_draft import Draft
 from fieldkit.errors import nearest
 from fieldkit.point import Point, PointType
 from fieldkit.profile import Profile
@@ -9,7 +10,6 @@ from fieldkit.tag import BY_TAG, Owner, Signal
 from fieldkit.units import Unit
 from valvey.config_check_buses import check_buses
 from valvey.config_check_times import check_times
-from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TagPlace
 from valvey.config_rack import RackConfig
 from valvey.needs import (

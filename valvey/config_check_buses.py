@@ -2,9 +2,9 @@
 
 import re
 
+from fieldkit.config_draft import Draft
 from fieldkit.errors import Fault
 from fieldkit.wires import speed_of
-from valvey.config_draft import Draft
 from valvey.config_models import RackFile
 from valvey.config_rack import RackConfig, to_limits
 from valvey.core.trips import rows_for

@@ -1,7 +1,7 @@
 """What the numbers of a rack's file say together: set-points in order, inside their instruments, and the ladder of times."""
 
+from fieldkit.config_draft import Draft
 from fieldkit.errors import nearest
-from valvey.config_draft import Draft
 from valvey.config_models import RackFile, TripTimes
 from valvey.config_rack import FCV_SIZES, SIF_1_HOLD_S, RackConfig, rows_named, to_limits, usual_fcv_kvs
 from valvey.core.flow_model import KPA_PER_BAR, LPM_PER_M3_H, SG, dp_for

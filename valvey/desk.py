@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fieldkit import envelope
+from fieldkit import letters as common
 from fieldkit.envelope_parts import PointMeta
+from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep, Outgoing
+from fieldkit.post import Post
 from fieldkit.reading import Quality, Reading
 from fieldkit.topics import Daemon, Kind, request_filter
 from fieldkit.units import Unit
@@ -26,11 +29,9 @@ from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.derived import derived
 from valvey.done import Done
-from valvey.inbox import Inbox
+from valvey.inbox import rack_inbox
 from valvey.keeper import Keeper, matters
 from valvey.lease_box import LeaseBox
-from valvey.letters import Sender
-from valvey.post import Post
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
@@ -63,7 +64,7 @@ class DeskCounters:
     """Facts that were told although their memory was not on disk in time."""
 
 
-class Desk(Post[Sender]):
+class Desk(Post):
     """Tells of one rack and takes its requests.
 
     readings    the shared readings, looked at when a snapshot is due; get what the coordinator leaves the rack
@@ -90,15 +91,15 @@ class Desk(Post[Sender]):
         self.counters = DeskCounters()
         self.event_seq = event_seq
         self.keeper: Keeper | None = None
-        self.inbox = Inbox(
+        self.inbox = rack_inbox(
             sender.site,
-            sender.rack,
+            sender.node,
             refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
             wall_s=lambda: sender.wall_of(now_s()),
             synced=lambda: judge_times_unsynced or sender.synced(),
         )
-        self.leases = LeaseBox(sender.site, loop, sender.rack, sender.simulated)
-        boxes = (self.leases, CeilingBox(sender.site, loop, sender.rack, readings, now_s))
+        self.leases = LeaseBox(sender.site, loop, sender.node, sender.simulated)
+        boxes = (self.leases, CeilingBox(sender.site, loop, sender.node, readings, now_s))
         self._boxes = {topic: box for box in boxes for topic in box.filters()}
         self._readings, self._limits, self._points = readings, limits, points
         self._memory, self._told_key = memory, _state_key(memory)
@@ -116,7 +117,7 @@ class Desk(Post[Sender]):
         """Make the session; whoever supervises runs it."""
         if self._boxes:
             settings = replace(settings, max_payload=envelope.MESSAGE_BYTES)
-        topics = [request_filter(self._sender.site, self._sender.rack, Daemon.VALVEY), *self._boxes]
+        topics = [request_filter(self._sender.site, self._sender.node, Daemon.VALVEY), *self._boxes]
         return self._connect(settings, topics, self.snapshot, self.message, notice)
 
     def message(self, incoming: Incoming) -> None:
@@ -171,7 +172,7 @@ class Desk(Post[Sender]):
 
     def snapshot(self) -> Iterable[Outgoing]:
         """What a newcomer must know: meta, state, every standing alarm, and which of those told have ended."""
-        yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
+        yield self._outgoing(Kind.META, common.meta(self._sender, self._points))
         yield self._outgoing(Kind.STATE, letters.state(self._sender, self._memory))
         for name in sorted(self._alarms_told | self._memory.alarms.keys()):
             yield self._alarm(name, self._memory.alarms.get(name))

@@ -7,10 +7,10 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-from fieldkit import conflicts, point, profile, scaling
+from fieldkit import config_bus, config_parts, conflicts, point, profile, scaling
+from fieldkit.config_draft import in_words
 from fieldkit.profile import Profile
-from valvey import config_bus, config_models
-from valvey.config_draft import in_words
+from valvey import config_models
 from valvey.config_models import RackFile
 from valvey.draw_tables import table
 from valvey.ladder import (
@@ -44,7 +44,7 @@ def reference() -> str:
 
 def loop_reference() -> str:
     """Return every key of a loop's file."""
-    return _sections(LoopFile.model_json_schema(), config_models, config_bus, loop_models)
+    return _sections(LoopFile.model_json_schema(), config_parts, config_models, config_bus, loop_models)
 
 
 def profile_reference() -> str:
@@ -79,7 +79,12 @@ def ladder() -> str:
 
 def _sections(schema: dict[str, Any], *modules: ModuleType) -> str:
     defs = schema.get("$defs", {})
-    out, seen, todo, meanings = [], set[str](), [("", schema)], _meanings(modules or (config_models, config_bus))
+    out, seen, todo, meanings = (
+        [],
+        set[str](),
+        [("", schema)],
+        _meanings(modules or (config_parts, config_models, config_bus)),
+    )
     while todo:
         name, one = todo.pop(0)
         if name:

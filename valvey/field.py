@@ -10,10 +10,10 @@ from collections.abc import Callable
 from fieldkit.bus import LinkError
 from fieldkit.clock import Clock
 from fieldkit.device import Device
+from fieldkit.lanes import FastLane, SpareLanes
+from fieldkit.links import Links
 from fieldkit.reading import Reading
 from valvey.config_rack import RackConfig
-from valvey.lanes import FastLane, SpareLanes
-from valvey.links import Links
 from valvey.writer import Writer
 
 FAST_RECONNECT_S, RECONNECT_S = 1.0, 10.0

@@ -2,10 +2,10 @@
 
 from fieldkit import envelope
 from fieldkit.errors import Refusal
+from fieldkit.letters import line
 from fieldkit.mqtt_types import Incoming
 from fieldkit.topics import Daemon, Kind, topic
 from valvey.core.leasing import Answer, Ask
-from valvey.letters import line
 
 MOST_TTL_S, MOST_EPOCH = 600.0, 2**53
 """Beyond these an answer is nonsense: a lease for ever, an epoch that no other can exceed."""

@@ -1,56 +1,20 @@
 """From the core's data to the payloads of contract 1. Nothing is sent here."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from math import log
-from typing import Any, Literal
+from collections.abc import Mapping
+from math import inf, log
 
 from pydantic import JsonValue
 
-from fieldkit import envelope
-from fieldkit.alarm import AlarmState
-from fieldkit.envelope_parts import Bypass, GrantHeld, Latch, Lock, PointMeta, PointValue
-from fieldkit.reading import Quality, Reading, Reason
-from fieldkit.topics import Daemon, Kind, topic
+from fieldkit import envelope, letters
+from fieldkit.envelope_parts import Bypass, GrantHeld, Latch, Lock
+from fieldkit.letters import Sender, line, plain
+from fieldkit.reading import Reading
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_state import Bound
 from valvey.core.leasing import left_s
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
 from valvey.core.requests import REQUESTS
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Who tells.
-
-    wall_of    boot time -> wall time
-    synced     whether the wall clock may be believed
-    """
-
-    site: str
-    rack: str
-    simulated: bool
-    version: str
-    boot_id: str
-    config_digest: str
-    since_wall_s: float
-    wall_of: Callable[[float], float]
-    synced: Callable[[], bool]
-
-    def topic(self, kind: Kind, *rest: str) -> str:
-        return str(topic(self.site, self.rack, Daemon.VALVEY, kind, *rest))
-
-
-def availability(sender: Sender, status: Literal["online", "offline"]) -> envelope.Availability:
-    return envelope.Availability(
-        simulated=sender.simulated,
-        status=status,
-        version=sender.version,
-        boot_id=sender.boot_id,
-        since_wall_s=sender.since_wall_s,
-    )
 
 
 def state(sender: Sender, memory: Memory) -> envelope.State:
@@ -165,69 +129,12 @@ def telemetry(
     sender: Sender, readings: Mapping[str, Reading], limits: Limits, now_s: float, seq: int
 ) -> envelope.Telemetry:
     """One snapshot of all points."""
-    return envelope.Telemetry(
-        simulated=sender.simulated,
-        boot_id=sender.boot_id,
-        seq=seq,
-        wall_s=sender.wall_of(now_s),
-        wall_synced=sender.synced(),
-        mono_s=now_s,
-        points={tag: _value(reading, limits, now_s) for tag, reading in readings.items()},
-    )
-
-
-def judged_by_age(reading: Reading, max_age_s: float, now_s: float) -> tuple[float | None, Quality, Reason | None]:
-    """Value, quality and reason as they stand at ``now_s``: what is too old is bad."""
-    if reading.quality is not Quality.BAD and now_s - reading.at_s > max_age_s:
-        return None, Quality.BAD, Reason.STALE
-    return reading.value, reading.quality, reading.reason
-
-
-def _value(reading: Reading, limits: Limits, now_s: float) -> PointValue:
-    max_age_s = limits.max_age_s.get(reading.tag, float("inf"))
-    value, quality, reason = judged_by_age(reading, max_age_s, now_s)
-    age_s = max(0.0, now_s - reading.at_s)
-    return PointValue(value=value, unit=reading.unit, quality=quality, reason=reason, age_s=round(age_s, 4))
-
-
-def meta(sender: Sender, points: dict[str, PointMeta]) -> envelope.Meta:
-    return envelope.Meta(simulated=sender.simulated, points=points)
+    ages = limits.max_age_s
+    return letters.telemetry(sender, readings, lambda tag: ages.get(tag, inf), now_s, seq)
 
 
 def event(sender: Sender, fact: Fact, seq: int) -> envelope.Event:
-    return envelope.Event(
-        simulated=sender.simulated,
-        boot_id=sender.boot_id,
-        seq=seq,
-        wall_s=sender.wall_of(fact.at_s),
-        wall_synced=sender.synced(),
-        mono_s=fact.at_s,
-        fact=fact.kind,
-        fields={name: plain(value) for name, value in fact.fields.items()},
-    )
-
-
-def alarm(sender: Sender, one: AlarmState) -> envelope.Alarm:
-    wall, row = sender.wall_of, one.row
-    return envelope.Alarm(
-        simulated=sender.simulated,
-        id=row.id,
-        state=one.phase,
-        priority=row.priority,
-        active=one.active,
-        since_wall_s=wall(one.since_s),
-        raised_wall_s=None if one.raised_s is None else wall(one.raised_s),
-        count=one.count,
-        cause=row.cause,
-        consequence=row.consequence,
-        action=row.action,
-        respond_s=row.respond_s,
-        runbook=row.runbook,
-        trip=row.trip,
-        by=None if one.by is None else line(one.by),
-        why=None if one.why is None else line(one.why),
-        until_wall_s=None if one.until_s is None else wall(one.until_s),
-    )
+    return letters.event(sender, fact.kind, fact.at_s, fact.fields, seq)
 
 
 def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Response]:
@@ -257,25 +164,3 @@ def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Respon
     if row is not None and (not row.goal or reason is not None):
         out.append(envelope.Response(**about, status=envelope.Status.SUCCEEDED, proof={"state": str(fields["state"])}))
     return out
-
-
-def plain(value: Any) -> JsonValue:
-    """``value`` as JSON has it: enumerations as their text, tuples and sets as lists, NaN as null."""
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if value - value == 0.0 else None  # ruff: ignore[float-equality-comparison] - tells NaN and infinity
-    if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, set | frozenset):
-        return [plain(one) for one in sorted(value)]
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return str(value)
-
-
-def line(text: str) -> str:
-    """``text`` as it may stand in a payload's one-line field."""
-    return "".join(c if c.isprintable() else " " for c in text)[:200]

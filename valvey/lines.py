@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from fieldkit.config_bus import SerialLine
 from fieldkit.faulted import FaultBits
 from fieldkit.point import REGISTER_TABLES
 from fieldkit.profile import Profile
 from fieldkit.rtu_frames import Line
 from fieldkit.spans import Span, plan, want
-from valvey.config_bus import SerialLine
 from valvey.config_rack import RackConfig
 from valvey.needs import VALVE_BLOCK
 from valvey.writer import PERMIT, REFRESH_S

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fieldkit.config_draft import Draft
 from fieldkit.errors import nearest
 from fieldkit.model import Model
-from valvey.config_draft import Draft
 from valvey.core.policy import Action, PolicyRule
 
 TRAYS = "TRAY-*"

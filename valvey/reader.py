@@ -5,11 +5,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from fieldkit.letters import judged_by_age
 from fieldkit.reading import Quality, Reading
+from fieldkit.wallclock import BootClock
 from valvey.config_rack import RackConfig
 from valvey.field import Field
-from valvey.letters import judged_by_age
-from valvey.wallclock import BootClock
 
 
 async def run_reads(config: RackConfig, scans: int | None, show: Callable[[list[dict[str, Any]]], None]) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from fieldkit.errors import Refusal
 from fieldkit.journal import Journal
+from fieldkit.letters import plain
 from fieldkit.units import Unit
 from valvey import recording
 from valvey.core.facts import FactKind
 from valvey.core.limits import Limits
 from valvey.done import Done
 from valvey.episodes import Episodes
-from valvey.letters import plain
 from valvey.recording import Columns, Part
 
 BEFORE_S, AFTER_S = 120.0, 60.0

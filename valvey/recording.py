@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from fieldkit.letters import plain
 from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.units import Unit
 from valvey.core import persist
@@ -26,7 +27,6 @@ from valvey.core.limits import Limits
 from valvey.core.memory import Answered, Memory
 from valvey.core.requests import Request
 from valvey.done import Done
-from valvey.letters import plain
 
 FORMAT = 2
 ROWS_A_PART = 50

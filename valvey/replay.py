@@ -8,10 +8,10 @@ from typing import Any
 
 from fieldkit import chain
 from fieldkit.journal import segments
+from fieldkit.letters import plain
 from valvey import recording
 from valvey.core.facts import FactKind
 from valvey.core.step import setup, step
-from valvey.letters import plain
 from valvey.recording import Columns, Decided, Frame
 
 

@@ -5,7 +5,11 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from fieldkit import topics
 from fieldkit.envelope_parts import PointMeta
+from fieldkit.host import Host, run_alone, version
+from fieldkit.letters import Sender
+from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
 from fieldkit.tag import WRITE_ACK
 from fieldkit.units import Unit
@@ -13,22 +17,22 @@ from valvey import broker, scan
 from valvey.config_check_buses import warnings
 from valvey.config_rack import RackConfig, to_limits
 from valvey.core.adoption import begin
+from valvey.core.facts import FactKind
 from valvey.core.memory import Memory
 from valvey.core.steering import CEILING_TAG
 from valvey.core.step import setup
 from valvey.desk import PATIENCE_S, Desk
+from valvey.done import Done
 from valvey.field import Field
-from valvey.host import Host, run_alone, version
 from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
-from valvey.letters import Sender
 from valvey.link_news import LinkNews
-from valvey.logbook import Logbook
 from valvey.meta import metas
 from valvey.paths import Paths
 from valvey.recorder import Recorder
 from valvey.safe_shutdown import SafeShutdown
 from valvey.scan import Guard, ScanCounters
 
+_WARN = frozenset({FactKind.TRIP, FactKind.SECOND_TRIP_PATH, FactKind.LOOP_EVENT, FactKind.POWER_CAP})
 LAST_NEWS_LOOKS = 25
 """Times 10 ms: how long the end waits for the memory of what is still to be told."""
 PSEUDO = {WRITE_ACK: Unit.SECOND, SYS_STORE: Unit.NONE, scan.SYS_GATE: Unit.NONE, CEILING_TAG: Unit.L_MIN}
@@ -85,7 +89,7 @@ class Daemon(Host):
                 fast_s=data.scan.fast_s,
                 take_requests=desk.take_requests,
                 take_answers=desk.leases.take,
-                listeners=(keeper, recorder, desk, self.log),
+                listeners=(keeper, recorder, desk, self._log),
                 watchdog=Watchdog(),
                 status=lambda now, counters: self._status(now, counters, desk),
             )
@@ -134,7 +138,8 @@ class Daemon(Host):
         data = self.config.data
         sender = Sender(
             site=data.site,
-            rack=data.rack,
+            node=data.rack,
+            daemon=topics.Daemon.VALVEY,
             simulated=data.simulated,
             version=version(),
             boot_id=self.clock.boot_id(),
@@ -156,6 +161,10 @@ class Daemon(Host):
             judge_times_unsynced=data.simulated,
             loop=data.coordinator,
         )
+
+    def _log(self, done: Done) -> None:
+        for fact in done.scan.facts:
+            self.log.fact(fact.kind, fact.fields, warn=fact.kind in _WARN)
 
     async def _talk(self, desk: Desk, guarding: asyncio.Event) -> None:
         """Run the session with the broker; an unreadable certificate or password is told and tried again."""

@@ -6,9 +6,9 @@ A plain stop leaves the rack as found; only this, asked for explicitly by SIGUSR
 import asyncio
 import uuid
 
+from fieldkit.inbox import Inbox
 from valvey.core.chart import State
 from valvey.core.requests import Request
-from valvey.inbox import Inbox
 from valvey.scan import Guard
 
 LEAVABLE = frozenset({State.ISOLATED, State.DRAINED, State.ESD})
@@ -19,7 +19,7 @@ CLIENT = "safe-shutdown"
 class SafeShutdown:
     """Asks for the two steps once, and knows when the rack may be left."""
 
-    def __init__(self, inbox: Inbox, guard: Guard) -> None:
+    def __init__(self, inbox: Inbox[Request], guard: Guard) -> None:
         self._inbox, self._guard = inbox, guard
         self.asked = asyncio.Event()
 

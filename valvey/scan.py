@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fieldkit.clock import Clock
+from fieldkit.lanes import FastLane, SpareLanes
 from fieldkit.reading import Quality, Reading
 from fieldkit.service import Watchdog, notify
 from fieldkit.units import Unit
@@ -22,7 +23,6 @@ from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.core.step import Setup, step
 from valvey.done import Done, Listener
-from valvey.lanes import FastLane, SpareLanes
 from valvey.writer import Writer
 
 EVIDENCE_AGE_S = 0.5

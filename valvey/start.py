@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from valvey.exit_codes import EXIT
+from fieldkit.exit_codes import EXIT
 
 
 def start(file: Path) -> NoReturn:

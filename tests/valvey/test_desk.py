@@ -9,10 +9,11 @@ import pytest
 
 from fieldkit.clock import SteppedClock
 from fieldkit.envelope import PAYLOADS, Grant, dump
+from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Outgoing, Properties
 from fieldkit.reading import Quality, Reading, Reason, bad
-from fieldkit.topics import parse_topic
+from fieldkit.topics import Daemon, parse_topic
 from fieldkit.units import Unit
 from tests.plant import PaperRack, flowing
 from tests.valvey.told import done_of
@@ -22,7 +23,6 @@ from valvey.core.leasing import Act, Ask, Leasing
 from valvey.core.lending import WAITS
 from valvey.core.memory import Lock, Memory, Waiting, Work
 from valvey.desk import PATIENCE_S, Desk
-from valvey.letters import Sender
 
 BASE = "racky/v1/demo/r01/valvey"
 
@@ -42,7 +42,9 @@ class Rig:
     def __init__(self, clock: SteppedClock, memory: Memory | None = None, loop: str | None = None) -> None:
         self.clock, self.readings = clock, dict[str, Reading]()
         self.memory = memory if memory is not None else Memory(now_s=clock.now_s())
-        sender = Sender("demo", "r01", True, "1.2", "boot-1", "digest", 1e9, lambda s: 1e9 + s, lambda: True)
+        sender = Sender(
+            "demo", "r01", Daemon.VALVEY, True, "1.2", "boot-1", "digest", 1e9, lambda s: 1e9 + s, lambda: True
+        )
         rack = flowing()
         self.desk = Desk(
             sender, self.readings, rack.limits, {}, self.memory,

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from fieldkit.errors import Refusal
+from fieldkit.inbox import MOST_A_SCAN, MOST_REMEMBERED, MOST_WAITING
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Properties
 from valvey.core.requests import Request
-from valvey.inbox import MOST_A_SCAN, MOST_REMEMBERED, MOST_WAITING, Inbox
+from valvey.inbox import rack_inbox
 
 NOW_S = 1_800_000_000.0
 NONE = Properties()
@@ -20,7 +21,7 @@ class Door:
 
     def __init__(self, *, synced: bool = True) -> None:
         self.refusals: list[tuple[str, Refusal]] = []
-        self.inbox = Inbox(
+        self.inbox = rack_inbox(
             "demo",
             "r01",
             refuse=lambda client, refusal, _properties: self.refusals.append((client, refusal)),

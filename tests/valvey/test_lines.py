@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from fieldkit.bus import UnitBus
 from fieldkit.errors import Fault
+from fieldkit.links import Links
 from fieldkit.modbus import TcpLink
 from fieldkit.rtu_frames import Line
 from tests.valvey.racks import faults, rack, write
@@ -16,7 +17,6 @@ from valvey.config import to_limits
 from valvey.config_check_buses import warnings
 from valvey.ladder import responses
 from valvey.lines import MOST_SHARE, line_plans
-from valvey.links import Links
 
 BY_ID = "/dev/serial/by-id/usb-FTDI_FT232R-if00-port0"
 FEEDER = 'feeder_meter:     {tcp: "192.168.10.15:502", unit: 1, profile: schneider_pm5xxx, timeout_s: 0.25}'

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fieldkit import letters as common
 from tests.valvey.racks import rack
 from valvey import letters
 from valvey.broker import settings
@@ -13,7 +14,7 @@ from valvey.config import to_limits
 from valvey.core.chart import State
 from valvey.core.memory import Memory
 from valvey.derived import POINTS
-from valvey.inbox import Inbox
+from valvey.inbox import rack_inbox
 from valvey.meta import metas
 from valvey.safe_shutdown import SafeShutdown
 
@@ -44,7 +45,7 @@ def test_a_password_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
 
 
 async def test_a_safe_shutdown_asks_for_dark_then_isolation_once_and_waits_for_the_valves() -> None:
-    inbox = Inbox("demo", "r01", refuse=lambda *_: None, wall_s=lambda: 0.0, synced=lambda: True)
+    inbox = rack_inbox("demo", "r01", refuse=lambda *_: None, wall_s=lambda: 0.0, synced=lambda: True)
     guard: Any = SimpleNamespace(memory=Memory(state=State.FLOWING))
     safely = SafeShutdown(inbox, guard)
     safely.ask()
@@ -55,8 +56,8 @@ async def test_a_safe_shutdown_asks_for_dark_then_isolation_once_and_waits_for_t
 
 
 def test_numbers_that_are_none_and_sets_become_plain_json() -> None:
-    assert letters.plain({"a": float("nan"), "b": {"y", "x"}, "c": (State.ESD, 1)}) == {
+    assert common.plain({"a": float("nan"), "b": {"y", "x"}, "c": (State.ESD, 1)}) == {
         "a": None, "b": ["x", "y"], "c": ["ESD", 1]
     }  # fmt: skip
-    assert letters.line("two\nlines") == "two lines"
+    assert common.line("two\nlines") == "two lines"
     assert letters.cause_of("", None, None) == "no reading"

@@ -11,6 +11,7 @@ import pytest
 
 from fieldkit.clock import SteppedClock, settle
 from fieldkit.device import Device
+from fieldkit.lanes import FastLane, SpareLanes
 from fieldkit.reading import Quality, Reading, Reason, bad
 from fieldkit.units import Unit
 from tests.plant import flowing, limits
@@ -22,7 +23,6 @@ from valvey.core.memory import Lock, Memory
 from valvey.core.requests import Request
 from valvey.core.step import setup
 from valvey.done import Done
-from valvey.lanes import FastLane, SpareLanes
 from valvey.scan import SYS_GATE, Guard, evidence_of
 from valvey.writer import Writer
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from fieldkit.bus import LinkError
 from fieldkit.clock import Clock
 from fieldkit.device import Device
+from fieldkit.links import Links
 from fieldkit.reading import Reading
-from valvey.links import Links
 from valvey.loop.config import LoopConfig
 
 RECONNECT_S = 2.0

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from fieldkit import profile_file, yamlfile
+from fieldkit.config_draft import Draft, read
 from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.point import Point
 from fieldkit.profile import Profile
 from fieldkit.units import Unit
-from valvey.config_draft import Draft, read
 from valvey.core.loop.gate import FLOORS, POINTS, RUN
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
 from valvey.core.loop.seen import MODE_TAG, RUN_TAG, SET_POINT_TAGS, SPEED_TAG, TRIP_TAG

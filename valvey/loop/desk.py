@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from fieldkit import envelope
+from fieldkit import envelope, letters
 from fieldkit.envelope_parts import PointMeta
+from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Settings
 from fieldkit.outbox import Keep, Outgoing
+from fieldkit.post import JSON, Post
 from fieldkit.reading import Reading
 from fieldkit.topics import Kind
-from valvey import letters
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Reply
 from valvey.core.loop.limits import LoopLimits
@@ -23,8 +24,6 @@ from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.step import LoopScan, state_of
 from valvey.loop import sender as payloads
 from valvey.loop.hearing import Hearing
-from valvey.loop.sender import LoopSender
-from valvey.post import JSON, Post
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
@@ -45,7 +44,7 @@ class _Waiting:
     reply: Reply
 
 
-class LoopDesk(Post[LoopSender]):
+class LoopDesk(Post):
     """Tells of one loop and takes its messages.
 
     is_kept    whether the memory of a ticket is on disk; set by whoever keeps it
@@ -55,7 +54,7 @@ class LoopDesk(Post[LoopSender]):
 
     def __init__(
         self,
-        sender: LoopSender,
+        sender: Sender,
         racks: tuple[str, ...],
         readings: dict[str, Reading],
         limits: LoopLimits,
@@ -71,7 +70,7 @@ class LoopDesk(Post[LoopSender]):
         self.event_seq = event_seq
         self.hearing = Hearing(
             sender.site,
-            sender.rack,
+            sender.node,
             racks,
             (sender.boot_id, sender.since_wall_s),
             now_s=now_s,

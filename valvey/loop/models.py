@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from valvey.config_models import Bus, Id, Journal, Memory, Model, Mqtt, Text
+from fieldkit.config_bus import Bus
+from fieldkit.config_parts import Id, Journal, Memory, Model, Mqtt, Text
 from valvey.core.loop.limits import Action
 
 LoopTag = Annotated[str, Field(pattern=r"^[A-Z]{1,4}-[1-9][0-9]{2}[A-Z]?$")]

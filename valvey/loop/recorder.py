@@ -9,11 +9,11 @@ from typing import Any
 
 from fieldkit.errors import Refusal
 from fieldkit.journal import Journal
+from fieldkit.letters import plain
 from valvey.core.leasing import Act
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.limits import LoopLimits
 from valvey.episodes import Episodes
-from valvey.letters import plain
 from valvey.loop import recording
 from valvey.loop.recording import Part
 from valvey.loop.turns import Turn

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from fieldkit.letters import plain
 from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.units import Unit
 from valvey.core.loop import persist
@@ -22,7 +23,6 @@ from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import RackSeen
 from valvey.core.loop.step import LoopInputs, LoopScan
-from valvey.letters import plain
 from valvey.loop.turns import Turn
 
 FORMAT = 1

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fieldkit.letters import plain
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.step import step
-from valvey.letters import plain
 from valvey.loop import recording
 from valvey.replay import Difference, Replayed
 

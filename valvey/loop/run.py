@@ -4,21 +4,22 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 
+from fieldkit import broker
+from fieldkit.host import Host, run_alone, version
+from fieldkit.letters import Sender
+from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
-from valvey import broker
+from fieldkit.topics import Daemon
 from valvey.core.loop import leases
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.step import LoopInputs, LoopScan, state_of, step
-from valvey.host import Host, run_alone, version
-from valvey.letters import plain
-from valvey.logbook import Logbook
 from valvey.loop.cdu import Cdu
 from valvey.loop.config import LoopConfig, to_limits
 from valvey.loop.desk import LoopDesk
 from valvey.loop.keeper import LoopKeeper, find
 from valvey.loop.recorder import LoopRecorder
-from valvey.loop.sender import LoopSender, metas
+from valvey.loop.sender import metas
 from valvey.loop.turns import Turn
 
 LOOK_AGAIN_S = 0.01
@@ -121,9 +122,10 @@ class LoopDaemon(Host):
 
     def _desk(self, cdu: Cdu, event_seq: int) -> LoopDesk:
         data = self.config.data
-        sender = LoopSender(
+        sender = Sender(
             site=data.site,
-            rack=data.loop,
+            node=data.loop,
+            daemon=Daemon.LOOP,
             simulated=data.simulated,
             version=version(),
             boot_id=self.clock.boot_id(),
@@ -176,8 +178,7 @@ class LoopDaemon(Host):
 
     def _log(self, facts: Sequence[LoopFact]) -> None:
         for fact in facts:
-            fields = {"what" if name == "event" else name: plain(value) for name, value in fact.fields.items()}
-            (self.log.warn if fact.kind in _WARN else self.log.note)(str(fact.kind), **fields)
+            self.log.fact(fact.kind, fact.fields, warn=fact.kind in _WARN)
 
 
 def run(config: LoopConfig) -> None:

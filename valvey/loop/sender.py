@@ -1,12 +1,12 @@
 """From the coordinator's data to the payloads of contract 1. Nothing is sent here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from fieldkit import envelope
-from fieldkit.envelope_parts import GrantHeld, Latch, PointMeta, PointValue
+from fieldkit import envelope, letters
+from fieldkit.envelope_parts import GrantHeld, Latch, PointMeta
+from fieldkit.letters import Sender, line, plain
 from fieldkit.reading import Reading
 from fieldkit.tag import BY_TAG
 from fieldkit.topics import Daemon, Kind, Role, topic
@@ -18,19 +18,10 @@ from valvey.core.loop.memory import LoopMemory
 from valvey.core.loop.model import capacity_lpm
 from valvey.core.loop.sharing import power_cap_kw
 from valvey.core.loop.step import state_of
-from valvey.letters import Sender, judged_by_age, line, plain
 from valvey.loop.config import LoopConfig
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSender(Sender):
-    """Who tells: ``rack`` is the loop's name, the daemon is ``loop``."""
-
-    def topic(self, kind: Kind, *rest: str) -> str:
-        return str(topic(self.site, self.rack, Daemon.LOOP, kind, *rest))
-
-
-def state(sender: LoopSender, memory: LoopMemory, limits: LoopLimits, since_s: float, others: bool) -> envelope.State:
+def state(sender: Sender, memory: LoopMemory, limits: LoopLimits, since_s: float, others: bool) -> envelope.State:
     """The coordinator as it stands. ``detail.ceilings`` is what each rack may take while flow is short."""
     wall, now_s = sender.wall_of, memory.now_s
     left_s = {rack: max(0.0, held.replied_s + limits.ttl_s - now_s) for rack, held in memory.leases.items()}
@@ -75,39 +66,17 @@ def state(sender: LoopSender, memory: LoopMemory, limits: LoopLimits, since_s: f
 
 
 def telemetry(
-    sender: LoopSender, readings: Mapping[str, Reading], limits: LoopLimits, now_s: float, seq: int
+    sender: Sender, readings: Mapping[str, Reading], limits: LoopLimits, now_s: float, seq: int
 ) -> envelope.Telemetry:
     """One snapshot of the CDU's points."""
-    points = {}
-    for tag, reading in readings.items():
-        value, quality, reason = judged_by_age(reading, limits.max_age_s, now_s)
-        age_s = round(max(0.0, now_s - reading.at_s), 4)
-        points[tag] = PointValue(value=value, unit=reading.unit, quality=quality, reason=reason, age_s=age_s)
-    return envelope.Telemetry(
-        simulated=sender.simulated,
-        boot_id=sender.boot_id,
-        seq=seq,
-        wall_s=sender.wall_of(now_s),
-        wall_synced=sender.synced(),
-        mono_s=now_s,
-        points=points,
-    )
+    return letters.telemetry(sender, readings, lambda _tag: limits.max_age_s, now_s, seq)
 
 
-def event(sender: LoopSender, fact: LoopFact, seq: int) -> envelope.Event:
-    return envelope.Event(
-        simulated=sender.simulated,
-        boot_id=sender.boot_id,
-        seq=seq,
-        wall_s=sender.wall_of(fact.at_s),
-        wall_synced=sender.synced(),
-        mono_s=fact.at_s,
-        fact=fact.kind,
-        fields={name: plain(value) for name, value in fact.fields.items()},
-    )
+def event(sender: Sender, fact: LoopFact, seq: int) -> envelope.Event:
+    return letters.event(sender, fact.kind, fact.at_s, fact.fields, seq)
 
 
-def grant(sender: LoopSender, reply: Reply) -> envelope.Grant:
+def grant(sender: Sender, reply: Reply) -> envelope.Grant:
     return envelope.Grant(
         simulated=sender.simulated,
         ask_id=reply.ask_id,
@@ -121,7 +90,7 @@ def grant(sender: LoopSender, reply: Reply) -> envelope.Grant:
     )
 
 
-def response(sender: LoopSender, fact: LoopFact, state_seq: int) -> envelope.Response:
+def response(sender: Sender, fact: LoopFact, state_seq: int) -> envelope.Response:
     """What a client is told of an ANSWER or ENDED fact. Nearly all that people ask of a coordinator is done at once."""
     fields = fact.fields
     if fact.kind is LoopFactKind.ENDED:
@@ -153,11 +122,11 @@ def response(sender: LoopSender, fact: LoopFact, state_seq: int) -> envelope.Res
     )
 
 
-def rack_request(sender: LoopSender, client: str, asked: RackRequest, request_id: str) -> tuple[str, envelope.Request]:
+def rack_request(sender: Sender, client: str, asked: RackRequest, request_id: str) -> tuple[str, envelope.Request]:
     """One request to a rack, and where it is sent. Of trip class: the rack's file says whether a coordinator's counts."""
     where = topic(sender.site, asked.rack, Daemon.VALVEY, Kind.REQUEST, Role.COORDINATOR, client)
     request = envelope.Request(
-        v=1, id=request_id, request=asked.request, args={"trip": True}, by=sender.rack, why=line(asked.why)
+        v=1, id=request_id, request=asked.request, args={"trip": True}, by=sender.node, why=line(asked.why)
     )
     return str(where), request
 

@@ -10,9 +10,11 @@ import pytest
 from fieldkit import envelope
 from fieldkit.envelope_parts import GrantHeld, Latch, Part, PointValue
 from fieldkit.errors import Refusal
+from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Outgoing, Properties
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.topics import Daemon
 from fieldkit.units import Unit
 from tests.valvey.core.loop.paper import PaperLoop
 from tests.valvey.loop.loops import loop as loop_config
@@ -27,7 +29,6 @@ from valvey.loop import keeper, sender
 from valvey.loop.config import to_limits
 from valvey.loop.desk import LoopDesk
 from valvey.loop.hearing import OTHERS_S, Hearing
-from valvey.loop.sender import LoopSender
 
 ME = ("boot-1", 500.0)
 UUID = "6e6b7b7e-8f3c-4d56-9a3b-2f0a0d8e5c11"
@@ -163,8 +164,17 @@ class Telling:
         config = loop_config(folder)
         self.paper = PaperLoop().settled()
         self.kept = True
-        self.sender = LoopSender(
-            "demo", "cdu1", True, "0", "boot-1", "digest", 500.0, lambda boot_s: 5000.0 + boot_s, lambda: True
+        self.sender = Sender(
+            "demo",
+            "cdu1",
+            Daemon.LOOP,
+            True,
+            "0",
+            "boot-1",
+            "digest",
+            500.0,
+            lambda boot_s: 5000.0 + boot_s,
+            lambda: True,
         )
         self.desk = LoopDesk(
             self.sender,
@@ -341,7 +351,7 @@ def test_a_snapshot_of_the_cdu_says_what_is_stale() -> None:
         "PT-201": Reading("PT-201", 360.0, Unit.KPA, Quality.GOOD, 100.0),
         "PT-202": Reading("PT-202", 150.0, Unit.KPA, Quality.GOOD, 90.0),
     }
-    one = LoopSender("demo", "cdu1", True, "0", "b", "d", 0.0, lambda boot_s: boot_s, lambda: True)
+    one = Sender("demo", "cdu1", Daemon.LOOP, True, "0", "b", "d", 0.0, lambda boot_s: boot_s, lambda: True)
     told = sender.telemetry(one, readings, PaperLoop().limits, 100.5, 3)
     assert told.points["PT-201"].value == pytest.approx(360.0)
     assert (told.points["PT-202"].value, told.points["PT-202"].reason) == (None, Reason.STALE)

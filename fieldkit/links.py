@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from fieldkit import config_bus
 from fieldkit.bus import Bus, LinkCounters, SharedLink, UnitBus
 from fieldkit.modbus import TcpLink
 from fieldkit.rtu import RtuLink
 from fieldkit.wires import serial, stream
-from valvey import config_bus
 
 
 class Links:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fieldkit import logs
 from fieldkit.journal import Journal
+from fieldkit.logbook import Logbook
 from fieldkit.service import InstanceLock
 from fieldkit.store import Store
 from fieldkit.supervise import Death, Supervisor
-from valvey.logbook import Logbook
-from valvey.wallclock import BootClock, WallClock
+from fieldkit.wallclock import BootClock, WallClock
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession

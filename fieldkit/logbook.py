@@ -2,19 +2,16 @@
 
 import queue
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from valvey import letters
-from valvey.core.facts import FactKind
-from valvey.done import Done
+from fieldkit.letters import plain
 
 if TYPE_CHECKING:
     import structlog
 
 MOST_WAITING = 2000
-_WARN = frozenset({FactKind.TRIP, FactKind.SECOND_TRIP_PATH, FactKind.LOOP_EVENT, FactKind.POWER_CAP})
-
-_RENAMED = {"event": "because"}
+_RENAMED = {"event": "what"}
 """``event`` is the name of the log line itself."""
 
 
@@ -37,11 +34,10 @@ class Logbook:
     def trouble(self, event: str, **fields: Any) -> None:
         self._put("error", event, fields)
 
-    def __call__(self, done: Done) -> None:
-        """Log the facts of a scan."""
-        for fact in done.scan.facts:
-            fields = {_RENAMED.get(name, name): letters.plain(value) for name, value in fact.fields.items()}
-            self._put("warning" if fact.kind in _WARN else "info", str(fact.kind), fields)
+    def fact(self, kind: str, fields: Mapping[str, Any], *, warn: bool) -> None:
+        """Log one thing that a core has told."""
+        told = {_RENAMED.get(name, name): plain(value) for name, value in fields.items()}
+        self._put("warning" if warn else "info", str(kind), told)
 
     def close(self, grace_s: float = 0.5) -> None:
         """Write what waits, bounded."""

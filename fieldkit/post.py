@@ -4,17 +4,16 @@ What a rack's desk and a loop's desk have in common. Publishing is a put into th
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
-from fieldkit import envelope
+from fieldkit import envelope, letters
 from fieldkit.alarm import AlarmState, Phase
 from fieldkit.canary import Canary
 from fieldkit.errors import Refusal
+from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
 from fieldkit.topics import DELIVERIES, Kind
-from valvey import letters
-from valvey.letters import Sender
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 JSON = Properties(content_type="application/json")
 
 
-S = TypeVar("S", bound=Sender)
-
-
-class Post(Generic[S]):
+class Post:
     """Sends what one daemon tells.
 
     outbox               what waits for a session; each one empties it
@@ -33,7 +29,7 @@ class Post(Generic[S]):
     now_s                boot time
     """
 
-    def __init__(self, sender: S, now_s: Callable[[], float], alarms: Iterable[str]) -> None:
+    def __init__(self, sender: Sender, now_s: Callable[[], float], alarms: Iterable[str]) -> None:
         self.session: MqttSession | None = None
         self.outbox = Outbox()
         self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None

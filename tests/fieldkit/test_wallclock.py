@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from valvey.wallclock import BootClock, WallClock
+from fieldkit.wallclock import BootClock, WallClock
 
 
 def test_the_guard_counts_from_the_boot_so_that_a_restart_does_not_start_anew() -> None:

@@ -7,10 +7,10 @@ import pytest
 from fieldkit.bus import LinkError
 from fieldkit.clock import SteppedClock, settle
 from fieldkit.device import Device
+from fieldkit.lanes import FastLane, SpareLanes
 from fieldkit.reading import Reading, Reason
 from tests.fieldkit.paper_bus import PaperBus
 from tests.valvey.paper_field import profile
-from valvey.lanes import FastLane, SpareLanes
 
 
 class SlowBus(PaperBus):
