@@ -41,6 +41,7 @@ class Found:
     since_s   since when, where that is told; None: since Racky saw it
     hidden    somebody has shelved its alarm
     explains  what stands behind this one, besides what its row says
+    on_s      how long it must be there before it counts; None: as its row says
     """
 
     name: str = ""
@@ -48,6 +49,7 @@ class Found:
     since_s: float | None = None
     hidden: bool = False
     explains: tuple[str, ...] = ()
+    on_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ FLOW_APART = 0.15
 RETURN_APART_K = 4.0
 SUPPLY_APART_K = 5.0
 """The way from the CDU to the rack loses tenths; a swap or a stuck sensor shows more."""
+SUPPLY_ON_S = 20.0
+"""A step of the CDU's supply is so long under way, with the sensors' lag."""
+BACKWARDS_K = 5.0
 PRESSURE_APART_KPA = 50.0
 LOW_SHARE = 0.45
 """Of the nominal flow: where SIF-4 asks for less power."""
@@ -24,7 +27,7 @@ CDU_HOT_C = 45.0
 POWER_SHARE, POWER_KW = 0.10, 3.0
 SHELF_EFFICIENCY = 0.965
 """ORv3 shelves at half load and more; what is left is within the share above."""
-DEAD_KW = 1.0
+DEAD_KW, DEAD_V = 1.0, 10.0
 _RETURNS = ("TT-102A", "TT-102B", "TT-102C")
 
 
@@ -40,8 +43,10 @@ def _flowing(view: View) -> bool:
 
 def sensor_off(view: View) -> Iterable[Found]:
     """Sensors that believe themselves and are contradicted by two others."""
-    for tag, evidence in (*_flows(view), *_returns(view), *_supply(view), *_pressures(view)):
+    for tag, evidence in (*_flows(view), *_returns(view), *_backwards(view), *_pressures(view)):
         yield Found(slug(tag), evidence, explains=functions_of(slug(tag)))
+    for tag, evidence in _supply(view):
+        yield Found(slug(tag), evidence, explains=functions_of(slug(tag)), on_s=SUPPLY_ON_S)
 
 
 def _flows(view: View) -> Iterable[tuple[str, str]]:
@@ -67,6 +72,13 @@ def _odd(known: dict[str, float], far: float, unit: str) -> Iterable[tuple[str, 
         nearest = min(abs(value - one) for one in others)
         if nearest > far and abs(others[0] - others[1]) < nearest:
             yield tag, f"{tag} shows {value:.1f} {unit}, the others {others[0]:.1f} and {others[1]:.1f}"
+
+
+def _backwards(view: View) -> Iterable[tuple[str, str]]:
+    """A supply well above the return: coolant is not cooled by a rack. One of the two sides lies, or they are swapped."""
+    supply, back = view.sight.guarded("TT-101"), view.sight.guarded("TY-102")
+    if supply is not None and back is not None and _flowing(view) and supply > back + BACKWARDS_K:
+        yield "TT-101", f"TT-101 shows {supply:.1f} degC, the return {back:.1f}"
 
 
 def _supply(view: View) -> Iterable[tuple[str, str]]:
@@ -130,10 +142,12 @@ def cdu_hot(view: View) -> Iterable[Found]:
 
 
 def mains_lost(view: View) -> Iterable[Found]:
-    """The contactor is shut and nothing comes through it."""
+    """The contactor is shut and nothing comes through it. Once seen it stands until a reading speaks against it."""
     permit, feeder, volts = (view.sight.guarded(tag) for tag in ("XI-101", "JT-101", "EV-101"))
-    dead = feeder is not None and feeder < DEAD_KW
-    if permit is not None and permit >= 0.5 and dead and (volts is None or volts < 10.0):
+    seen = "mains-lost" in view.memory.since_s
+    closed = seen if permit is None else permit >= 0.5
+    dead = (feeder is None and seen) or (feeder is not None and feeder < DEAD_KW)
+    if view.sight.hears_valvey and closed and dead and (volts is None or volts < DEAD_V):
         yield Found(evidence="the permit is on, feeder and bus-bar are dead")
 
 

@@ -36,7 +36,7 @@ def judge(view: View, rows: tuple[CauseRow, ...] = ROWS) -> tuple[Health, View, 
             if name in since_s:
                 continue
             first_s = since_s[name] = view.memory.since_s.get(name, view.now_s)
-            if view.now_s - first_s >= row.on_s:
+            if view.now_s - first_s >= (row.on_s if found.on_s is None else found.on_s):
                 seen.append(_Seen(rank, row, found, _cause(row, found, name, first_s)))
     causes = [replace(one.cause, behind=_explained(one, seen)) for one in seen]
     order = sorted(range(len(seen)), key=lambda n: (causes[n].behind is not None, seen[n].rank, causes[n].since_s, n))

@@ -44,8 +44,12 @@ def advance(view: View) -> tuple[View, dict[str, float], list[Fact]]:
     """Return the view a step further, and what to write."""
     view, facts = caps.look(view)
     view = _unloading(view)
-    view, told = _PHASES[view.power.phase](view)
+    before = view.power.phase
+    view, told = _PHASES[before](view)
     facts += told
+    if view.power.phase is not before:  # what a new phase demands is not kept waiting for the next step
+        view, told = _PHASES[view.power.phase](view)
+        facts += told
     view, told = shedding.look(view)
     view, writes = written(view)
     return view, writes, [*facts, *told]

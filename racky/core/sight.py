@@ -67,7 +67,6 @@ class DaemonTold:
     """
 
     online: bool | None = None
-    offset_s: float | None = None
     heard_s: float | None = None
     state_s: float | None = None
     state: str | None = None
@@ -85,6 +84,7 @@ class DaemonTold:
     failed: str | None = None
     alarms: Mapping[str, AlarmTold] = field(default_factory=dict)
     points: Readings = field(default_factory=dict)
+    offset_s: float | None = None
 
     def latched(self, sif: str) -> bool:
         return any(one.sif == sif for one in self.latches)

@@ -65,9 +65,14 @@ START_S = 1000.0
 WALL_S = 1.8e9
 """Valvey's wall clock at our time 0: its times are of no use without its own stamps."""
 SCAN_S = 0.1
+SHELVES = tuple(Shelf(number, psus=("A", "B")) for number in (111, 112, 113, 114))
+SHELF_TAGS = [
+    *(tag for shelf in SHELVES for tag in (shelf.feedback, shelf.power)),
+    *(shelf.psu(letters, psu) for shelf in SHELVES for psu in shelf.psus for letters in ("XA", "SA", "EA")),
+]
 SETUP = RackySetup(
     RACK, rating_kw=132.0, budget_kw=132.0, flow_nominal_lpm=197.0, armed=True, shed=(114, 113, 112),
-    shelves=tuple(Shelf(number, psus=("A", "B")) for number in (111, 112, 113, 114)),
+    shelves=SHELVES, link_of=dict.fromkeys(SHELF_TAGS, "power_shelves"),
 )  # fmt: skip
 SILENT = {WireFault.NO_REPLY, WireFault.HALF_OPEN, WireFault.HALF_FRAME, WireFault.LATE_REPLY}
 STRANGE = {WireFault.GARBAGE, WireFault.WRONG_TRANSACTION, WireFault.WRONG_UNIT, WireFault.WRONG_FUNCTION}
@@ -211,6 +216,8 @@ class HealthBench:
         self.valvey_dead = self.loop_dead = self.hung = self.lost = False
         self.told, self.loop_told = DaemonTold(), DaemonTold()
         self.racky, self.health = RackyMemory(), NOT_JUDGED
+        self.unread: frozenset[str] = frozenset()
+        """Tags of Racky's own that cannot be read."""
         self.shelves = {shelf.command: 1.0 for shelf in SETUP.shelves}
         self._wrote_s, self._looped_s, self._slow_s, self._told_s = 0.0, 0.0, 0.0, 0.0
         self._wrote: dict[str, float] = {}
@@ -339,10 +346,21 @@ class HealthBench:
                 values |= {shelf.psu("XA", psu): 0.0, shelf.psu("SA", psu): 0.0, shelf.psu("EA", psu): 0.0}
         own = {tag: Reading(tag, value, Unit.NONE, Quality.GOOD, now_s) for tag, value in values.items()}
         ages = dict.fromkeys(own, 2.0)
+        own = {tag: one for tag, one in own.items() if tag not in self.unread}
         sight = Sight(now_s, self.told, self.loop_told, True, own, ages)
         scan = racky_step(self.racky, sight, (), SETUP, now_s)
         self.racky, self.health = scan.memory, scan.health
         self.shelves |= scan.writes
+
+    def does(self, what: str) -> None:
+        """Let something become of a daemon, the bus or Racky's own devices."""
+        self.valvey_dead |= what == "valvey_killed"
+        self.hung |= what == "valvey_hung"
+        self.lost |= what == "bus_lost"
+        self.loop_dead |= what == "loop_killed"
+        self.unread |= {"shelves_unread": frozenset(SETUP.link_of), "shelf_meter_lost": {"JT-112"}}.get(
+            what, frozenset()
+        )
 
     @property
     def causes(self) -> list[str]:

@@ -1,0 +1,59 @@
+"""Faults of the simulator, played on the stepped bench: the right cause comes first, and unknown is never healthy."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from firmware_sim.faults import KINDS
+from tests.racky.health_bench import RACK, HealthBench
+
+FILE = Path(__file__).resolve().parents[1] / "data" / "health_faults.yaml"
+ROWS: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+SETTLED_S = 8.0
+
+
+def name_of(row: dict[str, Any]) -> str:
+    fault = row.get("fault", {})
+    words = [fault.get(key) for key in ("kind", "tag", "device", "place", "value")]
+    return "-".join(str(word) for word in (row.get("does"), *words, row.get("then"), row["for_s"]) if word is not None)
+
+
+def begin(bench: HealthBench, row: dict[str, Any]) -> None:
+    if "does" in row:
+        bench.does(row["does"])
+        return
+    fault = {"rack": RACK, **row["fault"]}
+    bench.bank.book.add(fault.pop("kind"), **fault)
+    if "then" in row:
+        bench.run(1.0).ask(row["then"])
+
+
+def test_at_least_forty_faults_of_the_simulator_are_played() -> None:
+    kinds = [row["fault"]["kind"] for row in ROWS if "fault" in row]
+    assert len(kinds) >= 40
+    assert set(kinds) <= KINDS.keys()
+    assert len(set(kinds)) >= 25
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_the_right_cause_comes_first(row: dict[str, Any]) -> None:
+    bench = HealthBench().run(SETTLED_S)
+    assert bench.health.healthy, bench.causes
+    begin(bench, row)
+    bench.run(float(row["for_s"]))
+    found = {cause.id: cause for cause in bench.health.causes}
+    assert bench.causes[:1] == [row["first"]], bench.causes
+    assert found[row["first"]].behind is None
+    assert sorted(bench.health.blocks) == sorted(row["blocks"])
+    for name in row.get("behind", ()):
+        assert found[name].behind is not None, name
+
+
+def test_a_rack_is_well_again_when_its_fault_is_gone() -> None:
+    bench = HealthBench().run(SETTLED_S)
+    bench.bank.book.add("no_reply", rack=RACK, device="leak_panel")
+    assert bench.run(3.0).causes == ["device-silent-leak-panel"]
+    bench.bank.book.clear()
+    assert bench.run(8.0).health.healthy, bench.causes
