@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fieldkit import envelope
+from fieldkit.asking import RETAINED_S, NoAnswerError, UnreachableError, connected
 from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Keep
 from fieldkit.topics import Daemon, Kind, Role, topic
-from valvey.asking import RETAINED_S, NoAnswerError, UnreachableError, connected
 from valvey.cli_parts import EXIT, Output, fail, tell
 from valvey.core.loop.works import WORKS
 
 if TYPE_CHECKING:
-    from valvey.cli_mqtt import Target
+    from fieldkit.cli_asking import Target
 
 
 class Loops:
@@ -76,15 +76,15 @@ async def ask(
     filters = [f"{base}/{node}/loop/{what}" for what in ("state", "availability", f"response/{where.client}")]
     async with connected(where.settings, filters, loops.heard) as session:
         await loops.until(
-            lambda: loops.online.get(loop, False) if loop else loops.of(where.rack) is not None, RETAINED_S
+            lambda: loops.online.get(loop, False) if loop else loops.of(where.node) is not None, RETAINED_S
         )
-        found = loop if loop and loops.online.get(loop) else loops.of(where.rack)
+        found = loop if loop and loops.online.get(loop) else loops.of(where.node)
         if found is None:
             known = ", ".join(sorted(loops.racks)) or "none"
             raise UnreachableError(
-                f"no coordinator of {where.site}/{where.rack} is on the broker (known: {known}): a plan is its own to make"
+                f"no coordinator of {where.site}/{where.node} is on the broker (known: {known}): a plan is its own to make"
             )
-        request = envelope.Request(v=1, id=str(uuid.uuid4()), request="plan", args={"rack": where.rack, "work": work})
+        request = envelope.Request(v=1, id=str(uuid.uuid4()), request="plan", args={"rack": where.node, "work": work})
         to = str(topic(where.site, found, Daemon.LOOP, Kind.REQUEST, Role(role), where.client))
         session.tell_nowait(to, request.model_dump_json(exclude_none=True).encode(), qos=1, keep=Keep.EVERY)
 

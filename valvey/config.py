@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fieldkit import profile_file, yamlfile
+from fieldkit.bus_profiles import document_of, profiles_of
 from fieldkit.config_draft import Draft, read
-from fieldkit.errors import ConfigError, Fault, nearest
+from fieldkit.errors import ConfigError, Fault
 from fieldkit.profile import Profile
 from valvey.config_check import check
 from valvey.config_models import RackFile
@@ -43,9 +43,9 @@ NEUTRAL: dict[str, Any] = {
 
 def load(path: Path) -> RackConfig:
     """Read and check a rack's file, its profiles and its policy. Raises ConfigError naming every fault of all of them."""
-    document, faults = _document(path)
+    document, faults = document_of(path, "a rack's file")
     draft = read(document, faults, RackFile, NEUTRAL)
-    profiles, others = _profiles(draft, path.parent)
+    profiles, others = profiles_of(draft, draft.model.buses, path.parent / draft.model.profiles_dir)
     config = RackConfig(path, draft.model, profiles, (), "")
     policy, named = _policy(draft, config, others)
     config = RackConfig(path, draft.model, profiles, policy, _digest(draft.model, profiles, policy))
@@ -53,43 +53,6 @@ def load(path: Path) -> RackConfig:
     if found := [*draft.faults, *others]:
         raise ConfigError(sorted(found, key=lambda fault: (fault.file != str(path), fault.file, fault.line or 0)))
     return config
-
-
-def _document(path: Path) -> tuple[yamlfile.Document, list[Fault]]:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ConfigError([Fault(str(path), None, "", f"cannot be read: {error.strerror}", "a rack's file")]) from error
-    return yamlfile.parse_what_can_be(raw, str(path))
-
-
-def _profiles(draft: Draft[RackFile], base: Path) -> tuple[dict[str, Profile], list[Fault]]:
-    """Return the profile of each bus that has a sound one, and the faults of the profiles' own files."""
-    folder = base / draft.model.profiles_dir
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    read_once: dict[str, Profile | None] = {}
-    out: dict[str, Profile] = {}
-    faults: list[Fault] = []
-    for bus, one in draft.model.buses.items():
-        if one.profile not in known:
-            allowed = ", ".join(known) or f"a file in {folder}, which has none"
-            draft.add(
-                ("buses", bus, "profile"),
-                f"no profile {one.profile!r} in {folder}",
-                allowed,
-                nearest(one.profile, known),
-            )
-            continue
-        if one.profile not in read_once:
-            try:
-                read_once[one.profile] = profile_file.load(folder / f"{one.profile}.yaml")
-            except ConfigError as error:
-                read_once[one.profile] = None
-                faults += error.faults
-        profile = read_once[one.profile]
-        if profile is not None:
-            out[bus] = profile
-    return out, faults
 
 
 def _policy(draft: Draft[RackFile], config: RackConfig, faults: list[Fault]) -> tuple[tuple[PolicyRule, ...], bool]:
@@ -101,7 +64,7 @@ def _policy(draft: Draft[RackFile], config: RackConfig, faults: list[Fault]) -> 
     if times is not None and (times.at_once or times.hold_s is not None):
         hold_s = times.hold_s or 0.0
     try:
-        document, found = _document(config.path(name))
+        document, found = document_of(config.path(name), "a policy's file")
         policy = read(document, found, PolicyFile, NEUTRAL_POLICY)
     except ConfigError as error:
         if any(fault.line is None for fault in error.faults):

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from fieldkit import pages
 from valvey import draw_config, draw_devices, draw_loop, draw_pid
 from valvey import draw_tables as tables
 
 FOLDER = Path("docs") / "generated"
 SAFETY = Path("SAFETY.md")
+FOLDERS = (FOLDER, draw_devices.FOLDER)
 OURS = "<!-- Written by `valvey draw` from the code's tables. Do not edit. -->"
 """First line of a page; what begins otherwise in the same folder is somebody else's and left alone."""
 _MARK = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -61,36 +63,17 @@ def with_tables(page: str) -> str:
 
 
 def _wanted(root: Path) -> dict[Path, str]:
-    pages = generated() | {path: f"{OURS}\n{text}" for path, text in draw_devices.pages(root).items()}
+    wanted = generated() | {path: f"{OURS}\n{text}" for path, text in draw_devices.pages(root).items()}
     if (root / SAFETY).is_file():
-        pages[SAFETY] = with_tables((root / SAFETY).read_text(encoding="utf-8"))
-    return pages
+        wanted[SAFETY] = with_tables((root / SAFETY).read_text(encoding="utf-8"))
+    return wanted
 
 
 def stale(root: Path) -> list[Path]:
     """Return the pages under ``root`` that are missing, differ from the code, or that no table makes any more, sorted."""
-    wanted = _wanted(root)
-    folders = (root / FOLDER, root / draw_devices.FOLDER)
-    files = (path for folder in folders for path in folder.glob("*"))
-    found = {path.relative_to(root) for path in files if path.is_file() and _is_ours(path)}
-    differing = {path for path, text in wanted.items() if not _same(root / path, text)}
-    return sorted(differing | (found - wanted.keys()))
-
-
-def _is_ours(path: Path) -> bool:
-    return path.read_bytes().startswith(OURS.encode())
-
-
-def _same(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
+    return pages.stale(root, _wanted(root), FOLDERS, OURS)
 
 
 def write(root: Path) -> None:
     """Write every page under ``root`` and remove those that no table makes any more."""
-    wanted = _wanted(root)
-    for path in stale(root):
-        if path not in wanted:
-            (root / path).unlink()
-    for path, text in wanted.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    pages.write(root, _wanted(root), FOLDERS, OURS)

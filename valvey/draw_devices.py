@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fieldkit import yamlfile
 from fieldkit.conflicts import Conflict
+from fieldkit.markdown import table
 from fieldkit.point import Point, PointType
 from fieldkit.profile import FUNCTIONS, Expiry, Profile, Standing
 from fieldkit.units import Unit
 from valvey import draw_config
-from valvey.draw_tables import table
 
 PROFILES = Path("configs") / "profiles"
 FOLDER = Path("docs") / "devices"

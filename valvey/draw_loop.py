@@ -1,5 +1,6 @@
 """The coordinator's tables as Markdown: what SAFETY.md and docs/generated/loop.md say is what its code does."""
 
+from fieldkit.markdown import table
 from valvey.core import leasing
 from valvey.core.awaiting import ANSWER_S
 from valvey.core.chart import State
@@ -14,7 +15,6 @@ from valvey.core.loop.requests import REQUESTS
 from valvey.core.loop.seen import MOVING, SHUT
 from valvey.core.loop.stopping import HOLD_S
 from valvey.core.loop.works import WORKS
-from valvey.draw_tables import table
 
 _DEFAULT = LoopLimits(racks={}, bounds={}, dead_head_kpa=1.0, design_dp_kpa=1.0, rated_lpm=1.0)
 """What a loop's file that tunes nothing means."""

@@ -1,9 +1,8 @@
 """The code's tables as Markdown: what SAFETY.md and docs/generated say is what the code does."""
 
-from collections.abc import Iterable, Sequence
-
 from fieldkit.alarm import TABLE as ALARM_TABLE
 from fieldkit.chart import Row, mermaid
+from fieldkit.markdown import table
 from fieldkit.tag import TAGS
 from valvey.core.adoption import ADOPTION
 from valvey.core.alarm_rows import ALARM_ROWS
@@ -20,19 +19,6 @@ from valvey.needs import WIRING, senses_of
 
 HELD_BY_LOAD = frozenset({"SIF-4"})
 """Rows whose judge says how long: the hold in the table is the shortest."""
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table, ending in a newline."""
-    lines = [heads, ["---"] * len(heads), *([_cell(one) for one in row] for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _states(states: frozenset[State]) -> str:

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from fieldkit.cli_asking import arguments
 from tests.valvey.racks import write
 from valvey.cli import COMMANDS, build
-from valvey.cli_mqtt import arguments
 from valvey.core.requests import REQUESTS
 
 runner = CliRunner()
@@ -69,12 +69,12 @@ def test_an_empty_journal_has_nothing_to_replay(tmp_path: Path) -> None:
 
 
 def test_arguments_become_the_types_that_the_request_has() -> None:
-    assert arguments("reset", ["sif=SIF-1,SIF-4"]) == {"sif": ["SIF-1", "SIF-4"]}
-    assert arguments("reset", ['sif=["SIF-1"]']) == {"sif": ["SIF-1"]}
-    assert arguments("isolate", ["force=true"]) == {"force": True}
-    assert arguments("lock", ["owner=17"]) == {"owner": "17"}
-    assert arguments("bypass", ["name=SIF-1", "for_s=60"]) == {"name": "SIF-1", "for_s": pytest.approx(60.0)}
-    assert json.dumps(arguments("set_point", ["fcv_pct=55.5"]))
+    assert arguments("reset", REQUESTS["reset"].args, ["sif=SIF-1,SIF-4"]) == {"sif": ["SIF-1", "SIF-4"]}
+    assert arguments("reset", REQUESTS["reset"].args, ['sif=["SIF-1"]']) == {"sif": ["SIF-1"]}
+    assert arguments("isolate", REQUESTS["isolate"].args, ["force=true"]) == {"force": True}
+    assert arguments("lock", REQUESTS["lock"].args, ["owner=17"]) == {"owner": "17"}
+    assert arguments("bypass", REQUESTS["bypass"].args, ["name=SIF-1", "for_s=60"]) == {"name": "SIF-1", "for_s": pytest.approx(60.0)}
+    assert json.dumps(arguments("set_point", REQUESTS["set_point"].args, ["fcv_pct=55.5"]))
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_arguments_become_the_types_that_the_request_has() -> None:
 def test_arguments_that_cannot_be_read_are_usage(name: str, text: str) -> None:
     assert name in REQUESTS
     with pytest.raises(typer.Exit) as caught:
-        arguments(name, [text])
+        arguments(name, REQUESTS[name].args, [text])
     assert caught.value.exit_code == 2

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fieldkit import profile_file, yamlfile
+from fieldkit import profile_file
+from fieldkit.bus_profiles import document_of
 from fieldkit.config_draft import Draft, read
 from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.point import Point
@@ -81,11 +82,7 @@ def tags_of(data: LoopFile) -> dict[str, str]:
 
 def load(path: Path) -> LoopConfig:
     """Read and check a loop's file and its profile. Raises ConfigError naming every fault of both."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ConfigError([Fault(str(path), None, "", f"cannot be read: {error.strerror}", "a loop's file")]) from error
-    document, found = yamlfile.parse_what_can_be(raw, str(path))
+    document, found = document_of(path, "a loop's file")
     draft = read(document, found, LoopFile, NEUTRAL)
     profile, others = _profile(draft, path.parent)
     _check(draft, profile)

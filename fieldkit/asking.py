@@ -1,4 +1,4 @@
-"""A client of contract 1 for the command line: look at a rack's retained state, ask it for something, hear the end."""
+"""A client of contract 1 for the command line: look at what is kept of a daemon, ask it for something, hear the end."""
 
 import asyncio
 import time
@@ -14,8 +14,6 @@ from fieldkit.mqtt import MqttSession
 from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep
 from fieldkit.topics import Daemon, Kind, Role, topic
-from valvey.core.requests import REQUESTS
-from valvey.core.requests import Kind as Class
 
 CONNECT_S = 5.0
 RETAINED_S = 2.0
@@ -30,7 +28,7 @@ _ENDS = frozenset({
 
 
 class UnreachableError(Exception):
-    """There is no broker, or nothing of this rack on it."""
+    """There is no broker, or nothing of this daemon on it."""
 
 
 class NoAnswerError(Exception):
@@ -39,7 +37,7 @@ class NoAnswerError(Exception):
 
 @dataclass(slots=True)
 class Seen:
-    """What the broker keeps of a rack."""
+    """What the broker keeps of a daemon."""
 
     state: envelope.State | None = None
     availability: envelope.Availability | None = None
@@ -51,12 +49,12 @@ class Seen:
 
 
 class Conversation:
-    """One client's talk with one rack's daemon; make it with ``talking``."""
+    """One client's talk with one daemon; make it with ``talking``."""
 
-    def __init__(self, site: str, rack: str, client: str) -> None:
+    def __init__(self, site: str, node: str, daemon: Daemon, client: str) -> None:
         self.seen = Seen()
         self.session: MqttSession | None = None
-        self._site, self._rack, self._client = site, rack, client
+        self._site, self._node, self._daemon, self._client = site, node, daemon, client
         self._responses: list[envelope.Response] = []
         self._news = asyncio.Event()
 
@@ -79,12 +77,14 @@ class Conversation:
         self._news.set()
 
     async def look(self) -> Seen:
-        """Return what the broker keeps of the rack. Raises UnreachableError when it keeps no state."""
+        """Return what the broker keeps of it. Raises UnreachableError when it keeps no state."""
         await self._until(lambda: self.seen.state is not None and self.seen.availability is not None, RETAINED_S)
         await asyncio.sleep(0.05)  # retained alarms come with the same subscription
         if self.seen.state is None:
-            name = f"{self._site}/{self._rack}"
-            raise UnreachableError(f"the broker keeps no state of {name}: it never ran, or it has another name")
+            name = f"{self._site}/{self._node}"
+            raise UnreachableError(
+                f"the broker keeps no state of {name}, {self._daemon}: it never ran, or it has another name"
+            )
         return self.seen
 
     async def ask(
@@ -107,7 +107,7 @@ class Conversation:
         request = envelope.Request(
             v=1, id=str(uuid.uuid4()), request=name, args=args, by=by or None, why=why or None, expect_seq=expect_seq
         )
-        where = str(topic(self._site, self._rack, Daemon.VALVEY, Kind.REQUEST, Role(role), self._client))
+        where = str(topic(self._site, self._node, self._daemon, Kind.REQUEST, Role(role), self._client))
         payload = request.model_dump_json(exclude_none=True).encode()
         if self.session is None:
             raise UnreachableError("there is no session")
@@ -143,18 +143,14 @@ class Conversation:
         return True
 
 
-def needs_seq(name: str) -> bool:
-    """Whether a request has to name the state that it was meant for."""
-    row = REQUESTS.get(name)
-    return row is not None and (row.kind is Class.OPENING or row.name == "cancel")
-
-
 @asynccontextmanager
-async def talking(settings: Settings, site: str, rack: str, client: str) -> AsyncGenerator[Conversation, None]:
+async def talking(
+    settings: Settings, site: str, node: str, daemon: Daemon, client: str
+) -> AsyncGenerator[Conversation, None]:
     """Yield a conversation over a connection that stands. Raises UnreachableError."""
-    base = f"racky/v1/{site}/{rack}/valvey"
+    base = f"racky/v1/{site}/{node}/{daemon}"
     filters = [f"{base}/state", f"{base}/availability", f"{base}/alarm/+", f"{base}/response/{client}"]
-    talk = Conversation(site, rack, client)
+    talk = Conversation(site, node, daemon, client)
     async with connected(settings, filters, talk.heard) as session:
         talk.session = session
         yield talk
