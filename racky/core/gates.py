@@ -4,7 +4,7 @@ What could not be measured has not passed.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fieldkit.units import Unit
 from racky.core.lifecycle_chart import STAGES, State
@@ -71,6 +71,22 @@ def judge(gate: Gate, measured: Measured, at_s: float) -> Evidence:
     detail = measured.detail or ("" if value is not None else "could not be measured")
     action = "" if ok else gate.action
     return Evidence(gate.id, gate.stage, gate.text, shown, gate.low, gate.high, gate.unit, ok, at_s, detail, action)
+
+
+def broken_off(stage: State, why: str, at_s: float) -> Evidence:
+    """The evidence of a stage whose work did not come to its end."""
+    text, action = "the work of this stage comes to its end", "see what it says, then 'admit'"
+    return Evidence("work", stage, text, None, None, None, Unit.NONE, False, at_s, why, action)
+
+
+def unreached(one: Evidence) -> Evidence:
+    """The evidence of a gate of such a stage: what was not measured was not reached."""
+    return one if one.measured is not None else replace(one, detail="not reached", action="")
+
+
+def tripped(stage: State, count: int, detail: str, action: str, at_s: float) -> Evidence:
+    """The evidence of a trip while the rack was being proven."""
+    return Evidence("no-trip", stage, "nothing trips", float(count), None, 0.0, Unit.NONE, False, at_s, detail, action)
 
 
 def missing(gates: Iterable[Gate], report: Iterable[Evidence]) -> tuple[str, ...]:

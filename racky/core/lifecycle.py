@@ -12,8 +12,8 @@ from racky.core import firmware, power
 from racky.core.ask import Ask
 from racky.core.burn_in import MEASURES
 from racky.core.facts import Fact, FactKind
-from racky.core.gates import Evidence, Measured, judge, missing
-from racky.core.inventory import compare, differs
+from racky.core.gates import Evidence, Measured, broken_off, judge, missing, tripped, unreached
+from racky.core.inventory import Wrong, compare, differs
 from racky.core.life import Lifecycle, Wanted
 from racky.core.lifecycle_chart import PROVING, STAGES, STEPS, Event, Guard, State, after
 from racky.core.lifecycle_did import Did, age_s, devices
@@ -149,9 +149,7 @@ def _tripped(view: View) -> tuple[View, list[Fact]]:
         latched = tuple(name for name in life.latched if name in now)
         return (view, []) if latched == life.latched else (view.living(replace(life, latched=latched)), [])
     detail, action = f"tripped: {', '.join(new)}", "clear the cause and reset it at Valvey, then 'admit'"
-    evidence = Evidence(
-        "no-trip", life.state, "nothing trips", float(len(new)), None, 0.0, "-", False, view.now_s, detail, action
-    )
+    evidence = tripped(life.state, len(new), detail, action, view.now_s)
     report = (*(one for one in life.report if one.gate != evidence.gate), evidence)
     return _enter(view.living(replace(life, report=report, refused_at=life.state)), Event.TRIPPED, why=detail)
 
@@ -159,7 +157,8 @@ def _tripped(view: View) -> tuple[View, list[Fact]]:
 def _changed(view: View, plan: Plan) -> str | None:
     """Why the rack is not the one any more that was identified or admitted."""
     if view.life.state is State.IDENTIFIED:
-        return next((str(one) for one in compare(plan.expected, view.sight.identities) if one.found != "nothing"), None)
+        wrong = compare(plan.expected, view.sight.identities)
+        return next((str(one) for one in wrong if one.wrong is not Wrong.MISSING), None)
     if view.life.state is not State.PRODUCTION:
         return None
     others = differs(view.life.admitted, devices(view))
@@ -172,7 +171,8 @@ def _changed(view: View, plan: Plan) -> str | None:
 def _guards(view: View) -> frozenset[Guard]:
     life = view.life
     same = not differs(life.admitted, devices(view), firmware=False)
-    held = life.was is State.PRODUCTION and not life.opened and not differs(life.admitted, devices(view))
+    whole = view.sight.hears_valvey and view.sight.valvey.tested is True and not life.opened
+    held = life.was is State.PRODUCTION and whole and not differs(life.admitted, devices(view))
     at = set[Guard]()
     if same and life.refused_at is State.FIRMWARE:
         at.add(Guard.AT_FIRMWARE)
@@ -200,29 +200,10 @@ def _judged(view: View, plan: Plan, failed: str | None) -> tuple[View, list[Fact
     facts = measured(view, plan)
     shown = Shown(plan.design, view.setup.shelves, life.windows, facts)
     gates = [gate for gate in plan.gates if gate.stage is life.state]
-    new = [
-        judge(
-            gate, facts[gate.measure] if gate.measure in facts else MEASURES.get(gate.measure, _nothing)(shown), now_s
-        )
-        for gate in gates
-    ]
+    shows = {gate.id: facts.get(gate.measure) or MEASURES.get(gate.measure, _nothing)(shown) for gate in gates}
+    new = [judge(gate, shows[gate.id], now_s) for gate in gates]
     if failed is not None:
-        action = "see what it says, then 'admit'"
-        new.append(
-            Evidence(
-                "work",
-                life.state,
-                "the work of this stage comes to its end",
-                None,
-                None,
-                None,
-                "-",
-                False,
-                now_s,
-                failed,
-                action,
-            )
-        )
+        new = [broken_off(life.state, failed, now_s), *(unreached(one) for one in new)]
     life = replace(life, report=(*_before(life.report, life.state), *new))
     lacks = missing(plan.gates, life.report) if life.state is State.VALIDATION else ()
     refused = next((one.stage for one in life.report if not one.ok), None)
