@@ -13,6 +13,7 @@ import typer
 
 from firmware_sim.cli_device import ALL_MAPS, device
 from firmware_sim.cli_faults import fault_app
+from firmware_sim.cli_image import image
 from firmware_sim.cli_output import FAILED, OK, USAGE, AsOutput, ControlOption, Output, PortsOption, command, fail, tell
 from firmware_sim.client import ControlError, find_control
 from firmware_sim.plant_config import CduMode, Start
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(fault_app, name="fault")
 app.command("device")(device)
+app.command("image")(image)
 
 
 @app.command()
@@ -31,6 +33,7 @@ def run(
     racks: Annotated[int | None, typer.Option(min=1, max=64, help="instead of a file: so many racks")] = None,
     mode: Annotated[CduMode | None, typer.Option(help="what the CDU holds")] = None,
     start: Annotated[Start, typer.Option(help="with --racks: how they stand at the start")] = Start.FLOWING,
+    power: Annotated[bool, typer.Option("--power", help="with --racks: with shelves, batteries, room sensors")] = False,
     seed: Annotated[int | None, typer.Option(min=0)] = None,
     speed: Annotated[float | None, typer.Option(min=0.01, max=100.0, help="simulated seconds per second")] = None,
     attended: Annotated[
@@ -52,6 +55,8 @@ def run(
     path = bench or file
     if path is not None and racks is not None:
         fail("give a bench file or --racks, not both", USAGE)
+    if path is not None and power:
+        fail("give a bench file or --power, not both", USAGE)
     given = {
         "mode": mode,
         "seed": seed,
@@ -64,7 +69,7 @@ def run(
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if control is not None:
         changes["control_port"] = _port(control)
-    config = _load_bench(path) if path is not None else demo_bench(racks or 4, start=start)
+    config = _load_bench(path) if path is not None else demo_bench(racks or 4, start=start, power=power)
     _run(replace(config, **changes), ports_file)
 
 

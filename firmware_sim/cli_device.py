@@ -10,9 +10,12 @@ import typer
 from firmware_sim.cli_output import FAILED, USAGE, ControlOption, fail
 from firmware_sim.parts.makers.catalogue import MAKERS_MAPS
 from firmware_sim.parts.maps import MAPS
+from firmware_sim.parts.maps_power import POWER_MAPS
 
 ALL_MAPS = MAPS | MAKERS_MAPS
 RACK = "r01"
+_NUMBERED = frozenset({"power_shelf", "battery_shelf"})
+"""Devices of which a rack has several."""
 
 
 def device(
@@ -30,14 +33,18 @@ def device(
 
     It hangs in a rack in service, so that its values move; faults come and go by `firmware-sim fault --control …`.
     """
-    from firmware_sim.bench_config import demo_bench
+    from firmware_sim.bench_config import demo_bench, usual_power
     from firmware_sim.fault_book import FaultRefusedError
 
     if name not in ALL_MAPS:
         fail(f"no device {name!r}; one of {', '.join(ALL_MAPS)}", USAGE)
     config = demo_bench(1, base_port=port, host=host)
-    config = replace(config, racks=(replace(config.racks[0], also=(name,) if name in MAKERS_MAPS else ()),))
-    place = "cdu" if name == "cdu" else f"{RACK}/{name}"
+    first = replace(config.racks[0], also=(name,) if name in MAKERS_MAPS else ())
+    if name in POWER_MAPS:
+        first = replace(first, power=usual_power(first.rated_kw))
+    config = replace(config, racks=(first,))
+    served = f"{name}_1" if name in _NUMBERED else name
+    place = "cdu" if name == "cdu" else f"{RACK}/{served}"
     if control is not None:
         digits = control.rpartition(":")[2]
         if not digits.isdigit() or int(digits) > 65535:
@@ -56,7 +63,7 @@ def device(
             bench.bank.book.add(
                 kind,
                 rack=None if place == "cdu" else RACK,
-                device=name,
+                device=served,
                 value=float(value) if value else None,
             )
         line = {
