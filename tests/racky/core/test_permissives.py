@@ -102,7 +102,9 @@ def test_a_rack_that_has_everything_is_powered_on() -> None:
 
 
 @pytest.mark.parametrize(("code", "change", "reason", "allow"), MISSING, ids=[f"{row[0]}-{row[2]}" for row in MISSING])
-def test_power_on_is_refused_while_one_permissive_is_missing(code: str, change: Change, reason: str, allow: str) -> None:
+def test_power_on_is_refused_while_one_permissive_is_missing(
+    code: str, change: Change, reason: str, allow: str
+) -> None:
     rack = switched_off()
     change(rack)
     answer = rack.ask("power_on")
