@@ -41,13 +41,15 @@ class RackPlan:
     """One rack of the rig.
 
     start    how the plant and the rack's record stand: FLOWING or ISOLATED
-    changes  laid over the rack's file, section by section
+    changes  laid over the rack's file, section by section; ``@device`` in it becomes that device's host and port
+    also     makers' devices in the rack beside the reference devices
     """
 
     name: str
     rated_kw: float = 132.0
     start: str = "FLOWING"
     changes: Mapping[str, Any] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 class Rig:
@@ -173,7 +175,8 @@ class Rig:
     def _start_plant(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         rows = [
-            {"name": rack.name, "rated_kw": rack.rated_kw, "start": rack.start.lower()} for rack in self.racks.values()
+            {"name": rack.name, "rated_kw": rack.rated_kw, "start": rack.start.lower(), "also": list(rack.also)}
+            for rack in self.racks.values()
         ]
         bench, ports = self.folder / "bench.yaml", self.folder / "ports.json"
         document = {"racks": rows, "speed": self.speed, "attended_s": 60.0, "lines": self._lines}
@@ -206,11 +209,18 @@ class Rig:
         document["memory"]["directory"] = str(self.state / plan.name)
         if self._broker is None:
             del document["mqtt"]
-        for section, change in plan.changes.items():
+        for section, change in _placed(plan.changes, stage.ports["racks"][plan.name]).items():
             merged = isinstance(change, Mapping) and isinstance(document.get(section), dict)
             document[section] = {**document[section], **change} if merged else change
         path.write_text(yaml.safe_dump(document, sort_keys=False))
         record(load(path), plan.start, "the rig's racks are commissioned")
+
+
+def _placed(value: Any, places: Mapping[str, str]) -> Any:
+    """Return ``value`` with each ``@device`` in it as that device's host and port."""
+    if isinstance(value, Mapping):
+        return {key: _placed(one, places) for key, one in value.items()}
+    return places[value[1:]] if isinstance(value, str) and value.startswith("@") else value
 
 
 def freeze(pid: int) -> None:
