@@ -111,8 +111,8 @@ class RackPlant(RackTerminals):
         for place, mm in self.leak_mm.items():
             if mm > 0.0:
                 nodes[PLACES[place].node][place] = leak.discharge_m3h_per_root_bar(mm, density)
-        if self.weak_hose_lpm > 0.0:
-            wide = min(1.0, max(0.0, (self.p_supply_kpa - WEAK_HOSE_KPA) / WEAK_HOSE_BAND_KPA))
+        if self.weak_hose_lpm > 0.0 and self.p_supply_kpa > WEAK_HOSE_KPA:
+            wide = min(1.0, (self.p_supply_kpa - WEAK_HOSE_KPA) / WEAK_HOSE_BAND_KPA)
             at_hose = self.weak_hose_lpm / M3H_TO_LPM / WEAK_HOSE_AT_BAR**0.5 * wide
             nodes[0]["hose"] = nodes[0].get("hose", 0.0) + at_hose
         root_sg = (density / 1000.0) ** 0.5

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from firmware_sim.cli import app
 from firmware_sim.client import find_control
 from firmware_sim.parts.maps import MAPS
+from firmware_sim.parts.orv3_mailbox import revision_in
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 cli = CliRunner()
@@ -34,6 +35,9 @@ def test_map_is_a_table_for_people() -> None:
         (["run", "no-such-file.yaml"], 2, "no-such-file.yaml"),
         (["run", "a.yaml", "--racks", "2"], 2, "not both"),
         (["run", "--racks", "99"], 2, "64"),
+        (["run", "a.yaml", "--power"], 2, "not both"),
+        (["image", "no-such-folder/x.bin"], 1, "cannot write no-such-folder/x.bin"),
+        (["image", "x.bin", "--revision", "1.1.0-beta"], 2, "allowed are 1 to 8"),
         (["run", "--racks", "1", "--control", "here"], 2, "host:port"),
         (["run", "--racks", "1", "--mode", "turbo"], 2, "turbo"),
         (["fault", "clear"], 2, "say which"),
@@ -62,6 +66,16 @@ def test_fault_kinds_are_listed_with_their_units() -> None:
     rows = json.loads(cli.invoke(app, ["fault", "kinds", "-o", "json"]).stdout)
     assert {"leak", "stuck", "no_reply", "emergency_stop"} <= {row["kind"] for row in rows}
     assert next(row for row in rows if row["kind"] == "leak")["unit"] == "mm"
+
+
+def test_an_image_for_an_update_is_the_same_every_time(tmp_path: Path) -> None:
+    files = [tmp_path / "a.bin", tmp_path / "b.bin"]
+    for file in files:
+        assert cli.invoke(app, ["image", str(file), "--revision", "1.2.0", "--kib", "2"]).exit_code == 0
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert revision_in(first) == "1.2.0"
+    assert len(first) == 20 + 2048
 
 
 def test_a_scenario_that_fails_ends_with_1_and_its_document_is_whole(tmp_path: Path) -> None:

@@ -40,12 +40,33 @@ def section(number: int) -> str:
     return text.split(f"\n## {number}. ", 1)[1].split("\n## ", 1)[0]
 
 
-@pytest.mark.parametrize(("number", "device"), [(2, "transmitters"), (4, "busbar_meter"), (6, "cdu")])
+@pytest.mark.parametrize(
+    ("number", "device"),
+    [(2, "transmitters"), (4, "busbar_meter"), (6, "cdu"), (7, "power_shelf"), (8, "battery_shelf"), (9, "room")],
+)
 def test_the_input_block_has_the_size_that_the_page_gives(number: int, device: str) -> None:
     size = int(re.search(r"one block of (\d+)", section(number)).group(1))  # type: ignore[union-attr]
     block = [row for row in MAPS[device].table(Table.INPUT) if row.address < 900]
     assert max(row.address + row.words for row in block) == size
     assert sum(row.words for row in block) == size
+
+
+@pytest.mark.parametrize(("number", "device"), [(7, "power_shelf"), (8, "battery_shelf")])
+def test_each_row_of_the_pages_table_stands_in_the_map(number: int, device: str) -> None:
+    rows = re.findall(r"^\| (\d+)( \+ 8k)? \| (.+?) \| (\w+) \|", section(number), flags=re.MULTILINE)
+    ours = {row.address: (row.name, row.kind.value) for row in MAPS[device].table(Table.INPUT)}
+    assert len(rows) >= 8
+    for address, each, name, kind in rows:
+        for k, psu in enumerate("ABCDEF") if each else [(0, "")]:
+            assert ours[int(address) + 8 * k] == (name.replace("PSU", f"PSU {psu}"), kind)
+
+
+def test_the_mailbox_stands_where_the_page_has_it() -> None:
+    rows = re.findall(r"^\| (0x3\w\w)\S* \| (.+?) \|", section(10), flags=re.MULTILINE)
+    assert len(rows) == 6
+    for device in ("power_shelf", "battery_shelf"):
+        ours = {row.address: row.name for row in MAPS[device].table(Table.HOLDING)}
+        assert [ours[int(address, 16)] for address, _ in rows] == [f"update {name}" for _, name in rows]
 
 
 @pytest.mark.parametrize("device", ["transmitters", "cdu"])

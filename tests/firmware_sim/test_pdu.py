@@ -3,12 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_sim.parts.battery_shelf import BatteryShelf
 from firmware_sim.parts.cdu import CduController
 from firmware_sim.parts.firmware import Firmware
 from firmware_sim.parts.leak_panel import LeakPanel
 from firmware_sim.parts.meters import BusbarMeter, FeederMeter
 from firmware_sim.parts.pdu import answer, freeze, written
+from firmware_sim.parts.power_shelf import PowerShelf
 from firmware_sim.parts.registers import Answer, DeviceMap, Kind, Row, Table
+from firmware_sim.parts.room import RoomSensor
 from firmware_sim.parts.transmitters import Transmitters
 from firmware_sim.parts.valve_controller import ValveController
 
@@ -114,10 +117,13 @@ def everything() -> list[Firmware]:
         FeederMeter(),
         CduController(),
         RelayBoard(),
+        PowerShelf(),
+        BatteryShelf(),
+        RoomSensor(),
     ]
 
 
-@given(st.binary(min_size=1, max_size=253), st.integers(0, 6))
+@given(st.binary(min_size=1, max_size=253), st.integers(0, 9))
 def test_no_request_makes_a_device_raise_and_every_reply_fits_a_frame(pdu: bytes, which: int) -> None:
     reply = answer(everything()[which], pdu, 1.0)
     assert 2 <= len(reply) <= 253

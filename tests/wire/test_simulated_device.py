@@ -77,7 +77,7 @@ async def test_its_unit_its_longest_read_its_reply_time_and_its_clients_can_be_s
             await one.close()
 
 
-@pytest.mark.parametrize("name", ["cdu", "valve_controller"])
+@pytest.mark.parametrize("name", ["cdu", "valve_controller", "power_shelf"])
 async def test_a_reference_device_can_stand_alone_too(name: str) -> None:
     async with device(name) as told:
         bus = link(told)
