@@ -28,7 +28,7 @@ HANDS = frozenset({C.PREVENT_ALLOCATIONS, C.PREVENT_HOST_STATE_CHANGES, C.EXCLUD
 TRIPS = ("over-pressure", "flow-lost", "supply-hot", "return-hot", "static-lost", "gross-imbalance", "valve-left-limit")
 AFTER = (
     "valve-closed", "permit-lost", "proof-lost", "adopted", "restart-loop", "trip-*", "not-in-service", "power-off", "work-failed-*",
-    "shed", "on-battery-*", "ac-lost-*", "output-off-*", "near-trip", "power-apart", "load-unknown",
+    "shed", "on-battery-*", "ac-lost-*", "output-off-*", "near-trip", "power-apart", "power-unknown",
 )  # fmt: skip
 """What follows a rack that was shut or went dark."""
 HOTTER = ("supply-hot", "return-hot", "near-trip", "flow-short", "over-cap", *AFTER)
@@ -40,11 +40,11 @@ DRY = (
     "near-trip",
     "return-hot",
     "flow-ceiling",
-    "need-unknown",
+    "power-unknown",
     *AFTER,
 )
 UNSEEN = (
-    "outputs-unacknowledged", "power-not-off", "sensor-bad-*", "sensor-stuck-*", "sensor-stale-*", "function-blind-*", "load-unknown", "header-unknown",
+    "outputs-unacknowledged", "power-not-off", "sensor-bad-*", "sensor-stuck-*", "sensor-stale-*", "function-blind-*", "shelves-unknown", "header-unknown",
     "cdu-unknown", "alarm-*", "valve-doubt", "limit-switch-*", "second-trip-path", "power-unknown", *TRIPS, *AFTER,
 )  # fmt: skip
 """What follows when a device cannot be read or written."""
@@ -84,12 +84,12 @@ _NEIGHBOURS = ("loop-racks-leak", "loop-not-proven", "loop-mode-refused", "loop-
 
 # fmt: off
 ROWS: tuple[CauseRow, ...] = (
-    row("emergency-stop",   "the emergency stop was pressed, or asked for",            "release it at the rack; then reset SIF-7",                          ALL, DANGER, latch("SIF-7"), ("leak-suspected-*", "outputs-unacknowledged", "power-not-off", "asked-dark", "asked-isolate", "mains-lost", *TRIPS, *AFTER)),
+    row("emergency-stop",   "the emergency stop was pressed, or asked for",            "release it at the rack; then reset SIF-7",                          ALL, DANGER, latch("SIF-7"), ("leak-suspected-*", "outputs-unacknowledged", "power-not-off", "asked-dark", "mains-lost", *TRIPS, *AFTER)),
     row("leak",             "a leak detector found liquid; the rack was isolated",     "find and mend the leak; dry the detector; reset SIF-1",             ALL, DANGER, latch("SIF-1"), ("leak-suspected-*", "tray-wet-*", "mass-balance", "pressure-decay", "low-level", "trapped-liquid", *TRIPS, *AFTER)),
     row("mains-lost",       "the rack's AC feeds are dead although its permit is on",  "look at the feeder's breaker and the busway",                       ALL, BROKEN, crosschecks.mains_lost, ("control-power-lost", "device-silent-*", "power-apart", "heat-balance", *UNSEEN), 2.0),
     row("control-power-lost", "many devices fell silent at once: their 24 V supply or their switch", "look at the rack's 24 V supply and its network switch", ALL, BLIND, signs.control_power, ("device-silent-*", *UNSEEN)),
-    row("valvey-offline",   "the rack's Valvey does not run",                          "start it; until then nobody guards the rack",                       ALL, BLIND, signs.valvey_offline, ("load-unknown", "power-unknown", "not-in-service")),
-    row("valvey-silent",    "the rack's Valvey tells nothing",                         "see whether it hangs; look at the broker and its link",             ALL, BLIND, signs.valvey_silent, ("load-unknown", "power-unknown", "not-in-service")),
+    row("valvey-offline",   "the rack's Valvey does not run",                          "start it; until then nobody guards the rack",                       ALL, BLIND, signs.valvey_offline, ("power-unknown", "not-in-service")),
+    row("valvey-silent",    "the rack's Valvey tells nothing",                         "see whether it hangs; look at the broker and its link",             ALL, BLIND, signs.valvey_silent, ("power-unknown", "not-in-service")),
     row("memory-lost",      "the rack's Valvey could not read its memory",             "look at the rack, then reset MEM",                                  ALL, DANGER, latch("MEM"), AFTER),
     row("device-silent-*",  "a device does not answer",                                "check its supply, its cable and its gateway",                       POWER, BLIND, either(signs.device_silent, own_signs.device_silent), UNSEEN),
     row("outputs-unacknowledged", "the valve controller does not acknowledge what is written", "look at the valve controller and who else is connected to it", ALL, DANGER, either(latch("SIF-8"), alarm("write-late")), ("power-not-off", "permit-lost", "valve-closed", *TRIPS, *AFTER)),
@@ -102,7 +102,7 @@ ROWS: tuple[CauseRow, ...] = (
     row("cdu-leak",         "the loop loses coolant at the CDU or the header",         "look into the CDU and along the header",                            ALL, DANGER, loop_alarm("cdu-leak", "leak-upstream"), ("low-level", *DRY)),
     row("loop-static-lost", "the whole loop has lost its static pressure",             "find the loss; check make-up, vessel and reservoir",                ALL, DANGER, loop_alarm("static-lost"), DRY),
     row("cdu-hot",          "the CDU's supply is hotter than racks can use",           "look at the facility side of the CDU",                              ALLOCATION, BROKEN, crosschecks.cdu_hot, HOTTER, 3.0),
-    row("sensor-bad-*",     "a sensor cannot be believed",                             "look at the reason; repair the sensor or its cable",                ALLOCATION, BLIND, either(signs.sensor_bad, own_signs.sensor_bad), ("function-blind-*", "mass-balance-blind", "alarm-mass-balance-blind")),
+    row("sensor-bad-*",     "a sensor cannot be believed",                             "look at the reason; repair the sensor or its cable",                ALLOCATION, BLIND, either(signs.sensor_bad, own_signs.sensor_bad), ("function-blind-*", "alarm-mass-balance-blind")),
     row("sensor-off-*",     "a sensor is contradicted by the others",                  "compare it with its neighbours; mend or calibrate it",              ALLOCATION, BROKEN, either(alarm("off-*"), crosschecks.sensor_off), ("power-apart",), 3.0),
     row("sensor-stuck-*",   "a reading stands still although it must move",            "compare it with its neighbours; restart or mend it",                ALLOCATION, BROKEN, alarm("stuck-*", "current-*"), ("heat-balance", "meters-apart")),
     row("sensor-stale-*",   "a reading of Valvey's does not come anew",                "look at the broker and at Valvey's load",                           ALLOCATION, BLIND, signs.points_missing),

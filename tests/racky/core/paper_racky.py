@@ -25,6 +25,9 @@ VALVEY_POINTS = {
     "LDT-101": 0.0, "LDT-102": 0.0, "ET-101": 90.0, "JT-101": 93.0, "EV-101": 50.0, "ZT-101": 60.0, "FY-102": 190.0, "TY-102": 50.0, "HS-102": 0.0,
 }  # fmt: skip
 
+VALVEY = DaemonTold(online=True, state="FLOWING", armed=True, inventory="full", tested=True, state_s=0.0)
+LOOP = DaemonTold(online=True, state="SERVING", armed=True, state_s=0.0)
+
 
 def reading(tag: str, value: float | None, at_s: float, reason: Reason | None = None) -> Reading:
     if value is None:
@@ -41,10 +44,8 @@ class PaperRacky:
     now_s: float = 100.0
     points: dict[str, float | None] = field(default_factory=lambda: dict(VALVEY_POINTS))
     own: dict[str, float | None] = field(default_factory=dict)
-    valvey: DaemonTold = DaemonTold(
-        online=True, state="FLOWING", armed=True, inventory="full", tested=True, state_s=0.0
-    )
-    loop: DaemonTold = DaemonTold(online=True, state="SERVING", armed=True, state_s=0.0)
+    valvey: DaemonTold = field(default_factory=lambda: VALVEY)
+    loop: DaemonTold = field(default_factory=lambda: LOOP)
     heard: bool = True
     obeys: bool = True
     follows_load: bool = True
@@ -108,8 +109,8 @@ class PaperRacky:
         for shelf in self.setup.shelves if self.follows_load else ():
             self.own[shelf.power] = self.load_kw / len(self.setup.shelves) if shelf in on else 0.0
         if self.follows_load:
-            self.points["ET-101"] = self.load_kw * len(on) / len(self.setup.shelves)
-            self.points["JT-101"] = self.points["ET-101"] / 0.965
+            busbar_kw = self.load_kw * len(on) / max(1, len(self.setup.shelves))
+            self.points |= {"ET-101": busbar_kw, "JT-101": busbar_kw / 0.965}
 
     def run(self, for_s: float, dt_s: float = 0.5) -> "PaperRacky":
         for _ in range(round(for_s / dt_s)):

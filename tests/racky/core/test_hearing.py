@@ -120,7 +120,7 @@ def test_a_daemon_is_heard_while_all_three_messages_say_so() -> None:
     assert Sight(100.0 + TOLD_S, good).hears_valvey
     assert not Sight(100.1 + TOLD_S, good).hears_valvey
     for change in ({"online": None}, {"online": False}, {"state_s": None}, {"heard_s": None}):
-        assert not Sight(100.0, replace(good, **change)).hears_valvey  # type: ignore[arg-type]
+        assert not Sight(100.0, replace(good, **change)).hears_valvey
     assert Sight(100.0, DaemonTold(), good).hears_loop
     assert not Sight(100.0, good).hears_loop
 

@@ -9,7 +9,6 @@ from fieldkit.alarm import Phase as AlarmPhase
 from fieldkit.alarm import Priority
 from racky.core import permissives
 from racky.core.causes import NOT_JUDGED
-from racky.core.facts import Fact
 from racky.core.memory import Maintenance, Phase, Tray
 from racky.core.permissives import KEEP_ON, POWER_ON
 from racky.core.sight import AlarmTold

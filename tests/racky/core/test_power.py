@@ -1,6 +1,7 @@
 """The rack's power: what is found is left, on in order, off in reverse, a loss, a reclose, the second trip path."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_off_goes_battery_first_then_shelves_in_reverse_each_after_its_feedback(
     assert outputs(rack, since) == [("XS-121", False), ("XS-113", False), ("XS-112", False), ("XS-111", False)]
     assert rack.phase() is Phase.OFF
     times = [fact.at_s for fact in rack.facts[since:] if fact.kind is FactKind.OUTPUT]
-    assert [after - before for before, after in zip(times, times[1:], strict=False)] == [2.0, 2.0, 2.0]
+    assert [after - before for before, after in pairwise(times)] == [2.0, 2.0, 2.0]
     (ended,) = rack.kinds(FactKind.ENDED)
     assert ended.fields["status"] == "succeeded"
     assert set(ended.fields["proof"].values()) == {0.0}
