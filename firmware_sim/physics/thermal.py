@@ -30,6 +30,10 @@ def two_node_eigenvalues(solid_j_k: float, coolant_j_k: float, ua_w_k: float, fl
     return (a * g / fast if fast < 0.0 else 0.0), fast
 
 
+STILL_PER_S = 1e-15
+"""A rate so slow is none: dividing by it loses every digit."""
+
+
 def two_node_step(
     power_w: float,
     solid_j_k: float,
@@ -47,9 +51,9 @@ def two_node_step(
     """
     rate_1, rate_2 = two_node_rates(power_w, solid_j_k, coolant_j_k, ua_w_k, flow_w_k, solid_c, coolant_c, inlet_c)
     slow, fast = two_node_eigenvalues(solid_j_k, coolant_j_k, ua_w_k, flow_w_k)
-    f_slow = math.expm1(slow * dt_s) / slow if slow < 0.0 else dt_s
-    f_fast = math.expm1(fast * dt_s) / fast if fast < 0.0 else dt_s
-    beta = (f_slow - f_fast) / (slow - fast) if slow > fast else 0.0
+    f_slow = math.expm1(slow * dt_s) / slow if slow < -STILL_PER_S else dt_s
+    f_fast = math.expm1(fast * dt_s) / fast if fast < -STILL_PER_S else dt_s
+    beta = (f_slow - f_fast) / (slow - fast) if slow - fast > STILL_PER_S else 0.0
     alpha = f_slow - beta * slow
     # beta multiplies the matrix times the rates: the rates of the rates, with nothing driving them.
     exchanged = ua_w_k * (rate_1 - rate_2)
