@@ -7,9 +7,10 @@ import pytest
 from tests.plant import PaperRack, isolated
 from valvey.core.awaiting import ANSWER_S, attend
 from valvey.core.facts import FactKind
+from valvey.core.hearing import hear
 from valvey.core.leasing import Leasing
 from valvey.core.lending import WAITS
-from valvey.core.memory import Memory, Waiting
+from valvey.core.memory import Answered, Memory, Waiting
 from valvey.core.requests import Request
 from valvey.core.view import View
 
@@ -122,6 +123,19 @@ def test_of_two_in_one_scan_the_first_waits() -> None:
     memory, _, answers, facts = heard(rack(), a_request("test"), a_request("open", "z"))
     assert memory.waiting is not None
     assert (memory.waiting.name, answers, len(facts)) == ("test", {1: ("z", "busy")}, 1)
+
+
+def test_who_has_waited_and_who_was_answered_before_does_not_wait_again() -> None:
+    for asked, answered in (
+        (replace(a_request(), waited=True), ()),
+        (a_request(), (Answered("q", "refused", "granted", "no grant", "ask the coordinator"),)),
+    ):
+        one = rack(answered=answered)
+        heard_now = hear(View(one.readings(), one.memory, one.limits, one.now_s), [asked])
+        assert heard_now.waits is None
+        assert heard_now.answers[0].code == "granted"
+    one = rack()
+    assert hear(View(one.readings(), one.memory, one.limits, one.now_s), [a_request()]).waits == (0, a_request())
 
 
 def test_an_id_twice_in_one_scan_waits_once_and_is_answered_once_it_is_known() -> None:
