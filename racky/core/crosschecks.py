@@ -142,13 +142,23 @@ def cdu_hot(view: View) -> Iterable[Found]:
 
 
 def mains_lost(view: View) -> Iterable[Found]:
-    """The contactor is shut and nothing comes through it. Once seen it stands until a reading speaks against it."""
-    permit, feeder, volts = (view.sight.guarded(tag) for tag in ("XI-101", "JT-101", "EV-101"))
+    """The contactor is shut and nothing comes through it: the bus-bar is dead, or lives on a battery.
+
+    Once seen it stands until a reading speaks against it.
+    """
+    permit, feeder = view.sight.guarded("XI-101"), view.sight.guarded("JT-101")
     seen = "mains-lost" in view.memory.since_s
     closed = seen if permit is None else permit >= 0.5
     dead = (feeder is None and seen) or (feeder is not None and feeder < DEAD_KW)
-    if view.sight.hears_valvey and closed and dead and (volts is None or volts < DEAD_V):
-        yield Found(evidence="the permit is on, feeder and bus-bar are dead")
+    if view.sight.hears_valvey and closed and dead and not _idle(view):
+        yield Found(evidence="the permit is on and nothing comes through the feeder")
+
+
+def _idle(view: View) -> bool:
+    """The bus-bar has voltage, and nobody draws anything from it: so a feeder that shows nothing is none that is dead."""
+    volts, busbar = view.sight.guarded("EV-101"), view.sight.guarded("ET-101")
+    feeding = any(view.sight.on(one.feeding) for one in view.setup.batteries)
+    return volts is not None and volts >= DEAD_V and not feeding and (busbar is None or busbar < DEAD_KW)
 
 
 def power_apart(view: View) -> Iterable[Found]:

@@ -7,6 +7,7 @@ what the link makes of them.
 
 import tempfile
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from fieldkit import envelope, topics
+from fieldkit import envelope, profile_file, topics
 from fieldkit import letters as common
 from fieldkit.alarm import AlarmState, Phase
 from fieldkit.bus import LinkCounters, LinkError
@@ -23,6 +24,7 @@ from fieldkit.device import Device
 from fieldkit.envelope_parts import Part
 from fieldkit.errors import Refusal
 from fieldkit.letters import Sender
+from fieldkit.profile import Profile
 from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.units import Unit
 from firmware_sim.bank import Bank
@@ -33,8 +35,8 @@ from firmware_sim.wire_faults import WireFault
 from racky.core import hearing
 from racky.core.causes import NOT_JUDGED
 from racky.core.memory import Memory as RackyMemory
+from racky.core.setup import Battery, Shelf
 from racky.core.setup import Setup as RackySetup
-from racky.core.setup import Shelf
 from racky.core.sight import DaemonTold, Sight
 from racky.core.step import step as racky_step
 from valvey import config as rack_file
@@ -65,15 +67,29 @@ START_S = 1000.0
 WALL_S = 1.8e9
 """Valvey's wall clock at our time 0: its times are of no use without its own stamps."""
 SCAN_S = 0.1
-SHELVES = tuple(Shelf(number, psus=("A", "B")) for number in (111, 112, 113, 114))
-SHELF_TAGS = [
-    *(tag for shelf in SHELVES for tag in (shelf.feedback, shelf.power)),
-    *(shelf.psu(letters, psu) for shelf in SHELVES for psu in shelf.psus for letters in ("XA", "SA", "EA")),
-]
+SHELVES = tuple(Shelf(number, 40.0) for number in (111, 112, 113, 114))
+BATTERIES = (Battery(121),)
+PSU_POINTS = {"JT": "power", "TT": "inlet", "ST": "fan", "XA": "fault", "SA": "fan_fault", "EA": "ac_fault"}
+OWN: dict[str, tuple[str, dict[str, str]]] = {
+    **{
+        f"power_shelf_{shelf.number - 110}": (
+            "racky_power-shelf",
+            {
+                shelf.feedback: "output_on", shelf.power: "power",
+                **{shelf.psu(letters, psu): f"psu_{psu.lower()}_{point}" for psu in shelf.psus for letters, point in PSU_POINTS.items()},
+            },
+        )
+        for shelf in SHELVES
+    },
+    "battery_shelf_1": ("racky_battery-shelf", {"XI-121": "output_on", "QT-121": "charge", "XB-121": "feeding"}),
+    "room": ("racky_room", {"TT-110": "tt_110", "MT-110": "mt_110", "ZS-110": "zs_110"}),
+}  # fmt: skip
+"""Racky's own devices: profile, and tag -> point."""
 SETUP = RackySetup(
-    RACK, rating_kw=132.0, budget_kw=132.0, flow_nominal_lpm=197.0, armed=True, shed=(114, 113, 112),
-    shelves=SHELVES, link_of=dict.fromkeys(SHELF_TAGS, "power_shelves"),
+    RACK, rating_kw=132.0, budget_kw=140.0, flow_nominal_lpm=197.0, armed=True, shed=(114, 113, 112),
+    shelves=SHELVES, batteries=BATTERIES, link_of={tag: name for name, (_, tags) in OWN.items() for tag in tags},
 )  # fmt: skip
+OUTPUT_OF = {output.command: SETUP.link_of[output.feedback] for output in SETUP.outputs}
 SILENT = {WireFault.NO_REPLY, WireFault.HALF_OPEN, WireFault.HALF_FRAME, WireFault.LATE_REPLY}
 STRANGE = {WireFault.GARBAGE, WireFault.WRONG_TRANSACTION, WireFault.WRONG_UNIT, WireFault.WRONG_FUNCTION}
 READS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
@@ -144,6 +160,11 @@ def _file(name: str, changes: Mapping[str, Any], folder: Path) -> Path:
 
 
 @cache
+def _profile(name: str) -> Profile:
+    return profile_file.load(ROOT / "configs" / "profiles" / f"{name}.yaml")
+
+
+@cache
 def _configs() -> tuple[RackConfig, LoopConfig]:
     with tempfile.TemporaryDirectory() as folder:
         both = {"simulated": True, "armed": True}
@@ -182,7 +203,7 @@ class HealthBench:
     """
 
     def __init__(self, racks: int = 2, start: Start = Start.FLOWING) -> None:
-        self.bank = Bank(demo_bench(racks, attended_s=1e9))
+        self.bank = Bank(demo_bench(racks, power=True, attended_s=1e9))
         if start is not Start.FLOWING:
             settings = tuple(replace(one, start=start) if one.name == RACK else one for one in self.bank.config.racks)
             self.bank = Bank(replace(self.bank.config, racks=settings))
@@ -216,10 +237,11 @@ class HealthBench:
         self.valvey_dead = self.loop_dead = self.hung = self.lost = False
         self.told, self.loop_told = DaemonTold(), DaemonTold()
         self.racky, self.health = RackyMemory(), NOT_JUDGED
-        self.unread: frozenset[str] = frozenset()
-        """Tags of Racky's own that cannot be read."""
-        self.shelves = {shelf.command: 1.0 for shelf in SETUP.shelves}
-        self._wrote_s, self._looped_s, self._slow_s, self._told_s = 0.0, 0.0, 0.0, 0.0
+        self.unread: set[str] = set()
+        """Devices of Racky's own that it does not get round to reading."""
+        self.own: dict[str, Reading] = {}
+        self.own_devices = {name: self._own_device(name) for name in OWN}
+        self._wrote_s, self._looped_s, self._slow_s, self._told_s, self._looked_s = 0.0, 0.0, 0.0, 0.0, 0.0
         self._wrote: dict[str, float] = {}
         self._said: dict[str, object] = {}
         self._ids = self._seq = 0
@@ -264,6 +286,9 @@ class HealthBench:
         if self.now_s - self._told_s >= 1.0 - 1e-6:
             self._told_s = self.now_s
             self._tell()
+        if self.now_s - self._looked_s >= 0.5 - 1e-6:
+            self._looked_s = self.now_s
+            self._look()
 
     def _guard(self) -> None:
         now_s = self.now_s
@@ -336,21 +361,25 @@ class HealthBench:
 
     # -- Racky -----------------------------------------------------------------------------------------------------
 
+    def _own_device(self, name: str) -> Device:
+        profile, tags = OWN[name]
+        places = {tag: (point, "fast") for tag, point in tags.items()}
+        return Device(
+            name, 1, _profile(profile), DirectBus(self.bank.endpoints[f"{RACK}/{name}"]), places, self.own, self.clock
+        )
+
     def _look(self) -> None:
-        """One step of Racky, once a second, on shelves of paper that share what the bus-bar shows."""
-        now_s, kw = self.now_s, self.bank.plant.racks[RACK].busbar_kw
-        values = {"ZS-110": 0.0, "TT-110": 24.0, "MT-110": 40.0}
-        for shelf in SETUP.shelves:
-            values |= {shelf.feedback: self.shelves[shelf.command], shelf.power: kw / len(SETUP.shelves)}
-            for psu in shelf.psus:
-                values |= {shelf.psu("XA", psu): 0.0, shelf.psu("SA", psu): 0.0, shelf.psu("EA", psu): 0.0}
-        own = {tag: Reading(tag, value, Unit.NONE, Quality.GOOD, now_s) for tag, value in values.items()}
-        ages = dict.fromkeys(own, 2.0)
-        own = {tag: one for tag, one in own.items() if tag not in self.unread}
-        sight = Sight(now_s, self.told, self.loop_told, True, own, ages)
-        scan = racky_step(self.racky, sight, (), SETUP, now_s)
+        """One step of Racky, twice a second."""
+        for name, device in self.own_devices.items():
+            if name not in self.unread:
+                done(device.poll("fast"))
+        own = {tag: self.own[tag] for tag in SETUP.link_of}
+        sight = Sight(self.now_s, self.told, self.loop_told, True, own, dict.fromkeys(own, 2.0))
+        scan = racky_step(self.racky, sight, (), SETUP, self.now_s)
         self.racky, self.health = scan.memory, scan.health
-        self.shelves |= scan.writes
+        for tag, value in scan.writes.items():
+            with suppress(LinkError):
+                done(self.own_devices[OUTPUT_OF[tag]].write({"output": value}, read_back=False))
 
     def does(self, what: str) -> None:
         """Let something become of a daemon, the bus or Racky's own devices."""
@@ -374,7 +403,6 @@ class HealthBench:
         if not self.lost:
             self.told = self._valvey_tells(self.told, now_s)
         self.loop_told = self._loop_tells(self.loop_told, now_s)
-        self._look()
 
     def _valvey_tells(self, known: DaemonTold, now_s: float) -> DaemonTold:
         status = "offline" if self.valvey_dead else "online"

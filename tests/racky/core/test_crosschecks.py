@@ -173,17 +173,20 @@ def test_the_cdus_supply_is_hot_above_what_racks_can_use(cdu_c: float | None, ho
     assert one.evidence == "TT-201 is 60.0 degC"
 
 
-DEAD = {"JT_101": 0.5, "EV_101": 1.0}
+DEAD = {"JT_101": 0.5, "EV_101": 1.0, "ET_101": 0.5}
 
 
 @pytest.mark.parametrize(
     ("values", "lost"),
     [
         (DEAD, True),
-        ({"JT_101": 1.0, "EV_101": 1.0}, False),
-        ({"JT_101": 0.5, "EV_101": 10.0}, False),
-        ({"JT_101": 0.5, "EV_101": None}, True),
-        ({"JT_101": None, "EV_101": 1.0}, False),
+        ({**DEAD, "JT_101": 1.0}, False),
+        ({**DEAD, "EV_101": 9.9}, True),
+        ({**DEAD, "EV_101": 10.0}, False),
+        ({**DEAD, "EV_101": 50.0, "ET_101": 1.0}, True),
+        ({**DEAD, "EV_101": 50.0, "ET_101": None}, False),
+        ({**DEAD, "EV_101": None}, True),
+        ({**DEAD, "JT_101": None}, False),
         ({**DEAD, "XI_101": 0.0}, False),
         ({**DEAD, "XI_101": None}, False),
     ],
@@ -192,6 +195,14 @@ def test_mains_are_lost_when_nothing_comes_through_a_shut_contactor(
     values: dict[str, float | None], lost: bool
 ) -> None:
     assert bool(found(crosschecks.mains_lost, **values)) is lost
+
+
+def test_a_bus_bar_that_lives_on_its_battery_has_no_mains() -> None:
+    rack = running()
+    rack.points |= {"JT-101": 0.0, "EV-101": 48.0, "ET-101": 0.5}
+    assert names(crosschecks.mains_lost, rack) == []
+    rack.own["XB-121"] = 1.0
+    assert names(crosschecks.mains_lost, rack) == [""]
 
 
 def test_lost_mains_stand_while_nothing_speaks_against_them() -> None:
