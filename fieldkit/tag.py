@@ -58,6 +58,8 @@ class Signal(StrEnum):
     """A coil's real state, told by the device that drives it."""
     ANALOGUE = "analogue"
     ANALOGUE_COMMAND = "analogue command"
+    CODED_COMMAND = "coded command"
+    """A number that names what to do."""
     WIRED = "wired"
     """Mechanical or wired only: it stands on the drawing, not on the bus."""
 
@@ -99,7 +101,7 @@ TAGS: tuple[TagRow, ...] = (
     TagRow("XV-103",  "drain valve at the low point, fails shut",              _U.NONE,         _V, _BIT,             _CMD,   "open"),
     TagRow("XV-104",  "vent valve at the high point, fails shut",              _U.NONE,         _V, _BIT,             _CMD,   "open"),
     TagRow("FCV-101", "flow control valve, holds when its bus is lost",        _U.PERCENT_OPEN, _V, (0.0, 100.0),     _AO),
-    TagRow("XK-101",  "partial stroke that the valve controller times: 1 XV-101, 2 XV-102", _U.NONE, _V, (0.0, 2.0),    _AO),
+    TagRow("XK-101",  "partial stroke that the valve controller times: 1 XV-101, 2 XV-102", _U.NONE, _V, (0.0, 2.0),    Signal.CODED_COMMAND),
     TagRow("XS-101",  "power permit, de-energised = rack isolated",            _U.NONE,         _V, _BIT,             _CMD,   "power permitted"),
     TagRow("ZSO-101", "open limit switch of XV-101",                           _U.NONE,         _V, _BIT,             _IN,    "fully open"),
     TagRow("ZSC-101", "shut limit switch of XV-101",                           _U.NONE,         _V, _BIT,             _IN,    "fully shut"),

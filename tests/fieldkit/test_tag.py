@@ -92,10 +92,11 @@ def test_a_row_is_a_tag_with_a_range_that_rises_and_a_meaning_for_its_one(row: o
     assert found.range[0] < found.range[1]
     two_valued = found.signal in {Signal.COMMAND, Signal.CONTACT, Signal.READ_BACK}
     assert (found.means is not None) == two_valued
-    assert (found.unit is Unit.NONE) == two_valued
+    assert (found.unit is Unit.NONE) == (two_valued or found.signal is Signal.CODED_COMMAND)
 
 
 def test_only_valvey_commands() -> None:
-    commanded = {row.tag: row.owner for row in TAGS if row.signal in {Signal.COMMAND, Signal.ANALOGUE_COMMAND}}
-    assert set(commanded) == {"XV-101", "XV-102", "XV-103", "XV-104", "FCV-101", "XS-101"}
+    commands = {Signal.COMMAND, Signal.ANALOGUE_COMMAND, Signal.CODED_COMMAND}
+    commanded = {row.tag: row.owner for row in TAGS if row.signal in commands}
+    assert set(commanded) == {"XV-101", "XV-102", "XV-103", "XV-104", "FCV-101", "XS-101", "XK-101"}
     assert set(commanded.values()) == {Owner.VALVEY}

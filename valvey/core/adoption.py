@@ -19,6 +19,9 @@ from valvey.core.virtual_sensors import carried
 #: Tags of which adoption needs two good samples, and the flow meters of which it needs one.
 NEEDED = ("ZSO-101", "ZSC-101", "ZSO-102", "ZSC-102", "XY-101", "XY-102", "XSY-101", "XI-101")
 METERS = ("FT-101", "FT-102")
+POSITION = "ZT-101"
+POSITION_S = 1.0
+"""A position that may come from a slower lane is awaited so long where the rack goes on flowing: FCV-101 is to be told what it is found at."""
 
 MEM = "MEM"
 ADOPTED = "ADOPTED"
@@ -96,7 +99,7 @@ ADOPTION: tuple[AdoptionRow, ...] = (
 def sight(view: View) -> dict[str, Sighting]:
     """Count the good samples of each needed tag since STARTUP began."""
     seen = dict(view.memory.sightings)
-    for tag in (*NEEDED, *METERS):
+    for tag in (*NEEDED, *METERS, POSITION):
         reading = view.readings.get(tag)
         if reading is None or reading.quality is not Quality.GOOD or reading.at_s < view.memory.since_s:
             continue
@@ -118,7 +121,9 @@ def adopt(view: View, demand: bool) -> Event | None:
     """
     stroked = view.on(RUNNING_TAG) is True  # its coil is off for a moment, and comes back by itself
     if _enough(view.memory.sightings) and not stroked:
-        return next(row.event for row in ADOPTION if not (row.quiet and demand) and row.holds(view))
+        event = next(row.event for row in ADOPTION if not (row.quiet and demand) and row.holds(view))
+        seen = POSITION in view.memory.sightings or view.now_s - view.memory.since_s >= POSITION_S
+        return event if seen or event is not Event.ADOPT_FLOWING else None
     if view.now_s - view.memory.since_s >= view.limits.adopt_s:
         return Event.ADOPT_ESD if _row_esd(view) else Event.ADOPT_ISOLATING
     return None

@@ -106,6 +106,8 @@ def _adopted(view: View, memory: Memory, event: Event, after: State) -> Memory:
     position = view.number("ZT-101")
     if position is not None and abs(position - memory.fcv_pct) > ADOPT_FCV_PCT:
         memory = replace(memory, fcv_pct=position)
+    if position is None and after is S.FLOWING and memory.fcv_pct <= view.limits.fcv_low_pct:
+        memory = replace(memory, fcv_pct=100.0)  # never told, and not to be seen: too much flow harms nobody at once
     memory = replace(memory, adopted_s=view.now_s, was=after, asked_in_startup=False)
     # in ISOLATING: the valves lapsed, or a trip was written and its latch came too late; an unreadable memory has its own
     dark = event is E.ADOPT_COOLDOWN or (event is E.ADOPT_ISOLATING and view.memory.readable)

@@ -9,7 +9,7 @@ from fieldkit.alarm import AlarmState, Phase
 from tests.plant import BOOT, FLOWING_VALUES, SHUT_VALUES, PaperRack, commissioned, flowing, isolated, limits, starting
 from tests.valvey.core.bench import alarms, coarse, last, repair, rows, spoil, transitions, verdict
 from valvey.core import persist
-from valvey.core.adoption import METERS, NEEDED, begin, permit_was_on
+from valvey.core.adoption import METERS, NEEDED, POSITION_S, begin, permit_was_on
 from valvey.core.alarm_rows import BY_NAME
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
@@ -236,7 +236,7 @@ def test_samples_are_counted_one_by_one() -> None:
     spoil(rack, "XI-101")
     rack.run(0.2)
     assert {tag: one.count for tag, one in rack.memory.sightings.items()} == dict.fromkeys(
-        {*TAGS, *METERS} - {"XI-101"}, 4
+        {*TAGS, *METERS, "ZT-101"} - {"XI-101"}, 4
     )
 
 
@@ -390,6 +390,37 @@ def test_the_flow_is_kept_as_found_and_small_differences_do_not_make_it_drift() 
     rack = restarted(State.FLOWING, {**FLOWING_VALUES, "ZT-101": 57.9})
     spoil(rack, "ZT-101")
     assert rack.run(0.1).memory.fcv_pct == pytest.approx(60.0)
+
+
+def test_no_valve_is_told_a_position_that_nobody_has_seen() -> None:
+    rack = starting(State.FLOWING, dict(FLOWING_VALUES))
+    rack.follow = False
+    rack.memory = replace(rack.memory, fcv_pct=0.0)  # a fresh record
+    spoil(rack, "ZT-101")
+    rack.run(POSITION_S - 0.05)
+    assert (rack.state, rack.writes) == (State.STARTUP, {})
+    repair(rack, "ZT-101")
+    rack.scan()
+    assert (rack.state, rack.writes["FCV-101"]) == (State.FLOWING, FLOWING_VALUES["ZT-101"])
+
+
+@pytest.mark.parametrize(("remembered", "told"), [(0.0, 100.0), (10.0, 100.0), (10.1, 10.1), (60.0, 60.0)])
+def test_a_rack_in_service_whose_position_stays_unknown_gets_what_it_had_or_all(remembered: float, told: float) -> None:
+    rack = starting(State.FLOWING, dict(FLOWING_VALUES))
+    rack.follow = False
+    rack.memory = replace(rack.memory, fcv_pct=remembered)
+    spoil(rack, "ZT-101")
+    rack.run(POSITION_S - 0.05)
+    assert rack.state is State.STARTUP
+    rack.run(0.2)
+    assert (str(rack.state), rack.writes["FCV-101"]) == ("FLOWING", told)
+
+
+@pytest.mark.parametrize("was", [State.ISOLATING, State.COOLDOWN, State.DRAINED])
+def test_what_goes_dark_or_shut_does_not_wait_for_a_position(was: State) -> None:
+    rack = restarted(was, dict(FLOWING_VALUES))
+    spoil(rack, "ZT-101")
+    assert rack.run(0.1).state in {State.ISOLATING, State.COOLDOWN}
 
 
 def test_a_half_done_unloading_is_cancelled_and_told(rack: PaperRack) -> None:
