@@ -27,6 +27,8 @@ PARTS = frozenset({
     "firmware_sim/test_scenario.py",
     "firmware_sim/test_shelf_update.py",
     "firmware_sim/test_virtual_sensors_in_service.py",
+    "racky/core/test_admission_on_the_plant.py",
+    "racky/core/test_lifecycle.py",
     "test_mutation.py",
     "test_mutation_parts.py",
     "test_project.py",

@@ -143,9 +143,10 @@ def leaks(shown: Shown) -> Measured:
 
 def _most(pseudo: str) -> Measure:
     def measure(shown: Shown) -> Measured:
-        """The most that stood at once in any window."""
-        known = [most for one in shown.windows.values() if (most := one.highest(pseudo)) is not None]
-        return Measured(max(known)) if known else NOTHING
+        """The most that stood at once in any window; every window must have seen."""
+        most = [one.highest(pseudo) for one in shown.windows.values()]
+        known = [one for one in most if one is not None]
+        return Measured(max(known)) if known and len(known) == len(most) else NOTHING
 
     return measure
 

@@ -257,7 +257,7 @@ def _enter(view: View, event: Event, by: str = "", why: str = "") -> tuple[View,
 
 def _powered(view: View, did: Did) -> tuple[View, list[Fact]]:
     """Hand the wish for power on."""
-    if did.power is True and view.power.phase is Phase.OFF and lacking(view, POWER_ON) is None:
+    if did.power is True and view.power.phase in {Phase.OFF, Phase.ON} and lacking(view, POWER_ON) is None:
         return power.on(view, f"admission, asked by {view.life.by}")
     if did.power is False and view.power.phase in {Phase.RISING, Phase.ON}:
         return power.off(view, "firmware is updated while the rack carries no power")

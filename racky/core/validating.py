@@ -17,9 +17,10 @@ def outputs_on(view: View) -> int:
 
 
 def on(view: View, _plan: Plan) -> Did:
+    """Every output on. One that a rise cut short left off comes by another rise."""
     if view.power.phase is Phase.ON and outputs_on(view) == len(view.setup.outputs):
         return Did(replace(view.life, remark=""), ended=True)
-    if view.power.phase in {Phase.RISING, Phase.ON}:
+    if view.power.phase is Phase.RISING:
         return Did(replace(view.life, remark=f"{outputs_on(view)} of {len(view.setup.outputs)} outputs are on"))
     lack = missing(view, POWER_ON)
     if lack is not None:

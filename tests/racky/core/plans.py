@@ -22,6 +22,12 @@ SETUP = Setup("r01", shelves=SHELVES, armed=True, pause_s=1.0)
 IMAGE = build_image("1.1.0", bytes(range(256)) * 2)
 BOX = Mailbox(revision_address=908, revision_input=True, erase_s=20.0, restart_s=30.0)
 RELEASE = Release("racky-pwr-shelf", "1.1.0", frozenset(), "shelf-1.1.0", BOX)
+QUICK = Times(
+    identify=20.0, fill_most=200.0, wide_most=60.0, nominal_most=60.0, calm=5.0, watch_wide=35.0, watch_nominal=35.0, on_most=40.0,
+    load_most=40.0, settle=15.0, watch=35.0, retry=5.0,
+)  # fmt: skip
+"""For racks on paper, which need no time to settle."""
+FEW = tuple(Shelf(number, psus=("A", "B", "C")) for number in (111, 112, 113, 114))
 DIAGNOSTICS = (Diagnostic("burn-in", 3600.0, load=True), Diagnostic("dcgm", 60.0), Diagnostic("links", 60.0))
 
 
@@ -46,3 +52,10 @@ PLAN = Plan(
 
 def planned(plan: Plan = PLAN, **changes: object) -> Setup:
     return replace(SETUP, plan=plan, **changes)  # type: ignore[arg-type]
+
+
+PAPER = replace(PLAN, times=QUICK)
+
+
+def on_paper(plan: Plan = PAPER, **changes: object) -> Setup:
+    return replace(planned(plan), shelves=FEW, **changes)  # type: ignore[arg-type]
