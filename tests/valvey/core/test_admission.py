@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.attack.bench import Node, rack, request, standing, view_of
-from valvey.core.admission import accepted, admit, refused
+from valvey.core.admission import accepted, admit, is_trip_isolate, refused
 from valvey.core.chart import State
 from valvey.core.memory import Answered, Lock
 from valvey.core.requests import Request
@@ -98,3 +98,11 @@ def test_a_trip_class_isolate_is_heard_while_the_rack_is_shut_slowly_and_nowhere
         hurried = state in {State.UNLOADING, State.ISOLATING}
         assert answer.reason == ("" if hurried else planned.reason)
         assert not hurried or planned.reason == "already safer"
+
+
+def test_only_an_isolate_is_an_isolate_of_trip_class() -> None:
+    view = view_of(RACK, SHUT)
+    assert is_trip_isolate(view, request(SHUT, "isolate", role="coordinator", trip=True))
+    assert not is_trip_isolate(view, request(SHUT, "dark", role="coordinator", trip=True))
+    assert not is_trip_isolate(view, request(SHUT, "isolate", role="coordinator", trip=False))
+    assert not is_trip_isolate(view, request(SHUT, "isolate", role="operator", trip=True))
