@@ -88,9 +88,11 @@ types: $(DEV_STAMP) ## mypy --strict over sources, tests and bench
 
 docs: $(DEV_STAMP) ## write docs/generated anew from the code's tables
 	@$(PY) -m valvey draw
+	@$(PY) -m racky draw
 
 docs-check: $(DEV_STAMP) ## fail when a generated page differs from the code
 	@$(PY) -m valvey draw --check
+	@$(PY) -m racky draw --check
 	@$(PY) -m tests.field_cases --check
 
 field-cases: $(DEV_STAMP) mosquitto-under-ci ## run every case that people report from the field; write docs/generated/field_cases.md

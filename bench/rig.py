@@ -43,6 +43,7 @@ class RackPlan:
     start    how the plant and the rack's record stand: FLOWING or ISOLATED
     changes  laid over the rack's file, section by section; ``@device`` in it becomes that device's host and port
     also     makers' devices in the rack beside the reference devices
+    power    its power shelves, battery shelves and room sensor, as a bench file has them; None: the bus bar lives with the permit
     """
 
     name: str
@@ -50,6 +51,7 @@ class RackPlan:
     start: str = "FLOWING"
     changes: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    power: Mapping[str, Any] | None = None
 
 
 class Rig:
@@ -170,12 +172,19 @@ class Rig:
     def tail(self, rack: str, lines: int = 15) -> str:
         return self.service.tail(rack, lines)
 
+    @property
+    def devices(self) -> Mapping[str, Mapping[str, str]]:
+        """Where each device of each rack is, host and port."""
+        assert self._stage is not None
+        return dict(self._stage.ports["racks"])
+
     # -- building it --------------------------------------------------------------------------------------------------
 
     def _start_plant(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         rows = [
             {"name": rack.name, "rated_kw": rack.rated_kw, "start": rack.start.lower(), "also": list(rack.also)}
+            | ({} if rack.power is None else {"power": dict(rack.power)})
             for rack in self.racks.values()
         ]
         bench, ports = self.folder / "bench.yaml", self.folder / "ports.json"

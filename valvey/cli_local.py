@@ -54,7 +54,8 @@ def field(
     import asyncio
     from contextlib import suppress
 
-    from valvey.reader import as_lines, as_text, run_reads
+    from fieldkit.rows import as_lines, as_text
+    from valvey.reader import run_reads
 
     loaded = load_config(config)
     form = as_lines if output is Rows.JSONL else as_text

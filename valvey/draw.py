@@ -27,7 +27,7 @@ PAGES: dict[str, tuple[str, str, tuple[Callable[[], str], ...]]] = {
     "adoption.md": ("Adoption", "What a starting process makes of a rack: the first row that holds decides.", (tables.adoption,)),
     "requests.md": ("The requests", "Who may ask for what, and where it applies. Arguments in brackets may be left out.", (tables.requests,)),
     "alarms.md":   ("The alarms", "Rows ending in `-*` stand for one alarm each tag, function or device; below, the life of one alarm (ISA-18.2).", (tables.alarms, tables.alarm_life)),
-    "glossary.md": ("The tags", "Numbers: 1xx the rack, 2xx the CDU's shared loop. `LDT` and `FCV` are kept because sites say them; ISA-5.1 would write `LSH` and `FV`.", (tables.glossary, tables.worked_out)),
+    "glossary.md": ("The tags", "Numbers: 1xx the rack (11x its power shelves, 12x batteries, 13x power distribution), 2xx the CDU's shared loop. `LDT` and `FCV` are kept because sites say them; ISA-5.1 would write `LSH` and `FV`.", (tables.glossary, tables.worked_out)),
     "loop.md":     ("The loop", "What the coordinator of one CDU judges, grants, writes and never writes. Times are the design's; a loop's file may tune them within bounds.", (draw_loop.events, draw_loop.works, draw_loop.states, draw_loop.leases, draw_loop.whitelist, draw_loop.stop, draw_loop.requests, draw_loop.alarms)),
     "config-loop.md": ("The loop's configuration", "Every key of a loop's file, with its bounds. `valvey loop check-config FILE` tells all that is wrong with a file at once.", (draw_config.loop_reference,)),
     "config.md":   ("The configuration", "Every key, with its bounds. `valvey check-config FILE` tells all that is wrong with a file at once.", (draw_config.reference, draw_config.ladder)),

@@ -4,6 +4,7 @@ from fieldkit.alarm import TABLE as ALARM_TABLE
 from fieldkit.chart import Row, mermaid
 from fieldkit.markdown import table
 from fieldkit.tag import TAGS
+from fieldkit.tag_power import POWER_TAGS
 from valvey.core.adoption import ADOPTION
 from valvey.core.alarm_rows import ALARM_ROWS
 from valvey.core.chart import CHART, OUTPUTS, Demand, State, Throttle
@@ -214,7 +215,7 @@ def glossary() -> str:
                 row.signal,
                 row.owner,
             )
-            for row in TAGS
+            for row in (*TAGS, *POWER_TAGS)
         ),
     )
 

@@ -1,12 +1,11 @@
 """``valvey field``: what the field says, read by the guard's own devices, decoded by its own code; never written."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
-from fieldkit.letters import judged_by_age
-from fieldkit.reading import Quality, Reading
+from fieldkit import rows as printed
+from fieldkit.reading import Reading
 from fieldkit.wallclock import BootClock
 from valvey.config_rack import RackConfig
 from valvey.field import Field
@@ -44,34 +43,6 @@ async def _read(field: Field, name: str, lanes: list[str]) -> None:
 
 
 def rows(config: RackConfig, readings: dict[str, Reading], now_s: float) -> list[dict[str, Any]]:
-    """Return one row for each input tag, as INTERFACES pins it."""
-    out: list[dict[str, Any]] = []
-    for tag in config.inputs:
-        reading = readings[tag]
-        value, quality, reason = judged_by_age(reading, config.max_age_s(tag), now_s)
-        out.append({
-            "t_mono_s": round(now_s, 6),
-            "rack": config.data.rack,
-            "tag": tag,
-            "value": value,
-            "unit": str(reading.unit),
-            "quality": str(quality),
-            "reason": None if reason is None else str(reason),
-            "age_s": round(max(0.0, now_s - reading.at_s), 6),
-            **({"simulated": True} if config.data.simulated else {}),
-        })  # fmt: skip
-    return out
-
-
-def as_lines(found: list[dict[str, Any]]) -> str:
-    return "\n".join(json.dumps(row, separators=(",", ":")) for row in found)
-
-
-def as_text(found: list[dict[str, Any]]) -> str:
-    """One scan for people."""
-    lines = []
-    for row in found:
-        value = "-" if row["value"] is None else f"{row['value']:.6g}"
-        doubt = "" if row["quality"] == Quality.GOOD else f"  {row['quality']} {row['reason']}"
-        lines.append(f"{row['rack']} {row['tag']:8} {value:>12} {row['unit']:6} {row['age_s']:7.3f} s{doubt}")
-    return "\n".join([*lines, ""])
+    """Return one row for each input tag."""
+    data = config.data
+    return printed.rows(data.rack, data.simulated, config.inputs, readings, config.max_age_s, now_s)

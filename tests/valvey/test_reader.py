@@ -10,7 +10,8 @@ import pytest
 from fieldkit.reading import Quality, Reading, Reason, bad
 from fieldkit.units import Unit
 from tests.valvey.racks import rack
-from valvey.reader import as_lines, as_text, rows, run_reads
+from fieldkit.rows import as_lines, as_text
+from valvey.reader import rows, run_reads
 
 KEYS = ["t_mono_s", "rack", "tag", "value", "unit", "quality", "reason", "age_s"]
 

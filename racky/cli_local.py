@@ -1,0 +1,99 @@
+"""Commands that work on this machine alone: ``run``, ``check-config``, ``field``, ``draw``."""
+
+import json
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fieldkit.cli_parts import AsOutput, ConfigArg, Output, fail, tell
+from fieldkit.errors import ConfigError
+from fieldkit.exit_codes import EXIT
+from racky.config import RackyConfig, load
+
+
+def load_config(path: Path) -> RackyConfig:
+    """Read and check a rack's file of Racky, or exit with every fault told."""
+    try:
+        return load(path)
+    except ConfigError as error:
+        fail(f"{len(error.faults)} faults\n{error}", EXIT.USAGE)
+
+
+def run(config: ConfigArg) -> None:
+    """Work for one rack until SIGTERM; a stop leaves all outputs as they are."""
+    from racky.start import start
+
+    start(config)
+
+
+def check_config(config: ConfigArg, output: AsOutput = Output.TEXT) -> None:
+    """Check a rack's file of Racky with its profiles, gates and manifest: every fault at once, with line, key and what is allowed."""
+    try:
+        loaded = load(config)
+    except ConfigError as error:
+        if output is Output.JSON:
+            faults = [asdict(fault) for fault in error.faults]
+            typer.echo(json.dumps({"ok": False, "errors": faults, "digest": None}, indent=1))
+        else:
+            typer.echo(f"{len(error.faults)} faults\n{error}")
+        raise typer.Exit(int(EXIT.USAGE)) from error
+    power, gates = loaded.data.power, len(loaded.gates)
+    text = (
+        f"{config}: ok, power shelves: {len(power.shelves)}, battery shelves: {len(power.batteries)}, tags: {len(loaded.inputs)}, "
+        f"gates: {gates or 'no lifecycle'}, digest {loaded.digest}"
+    )
+    tell({"ok": True, "errors": [], "digest": loaded.digest}, output, text)
+
+
+class Rows(StrEnum):
+    """How readings are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def field(
+    config: ConfigArg,
+    output: Annotated[Rows, typer.Option("-o", "--output", help="text, or one JSON object a line")] = Rows.TEXT,
+    scans: Annotated[
+        int | None, typer.Option("--scans", min=1, help="stop after so many; for ever unless given")
+    ] = None,
+) -> None:
+    """Read the field as the daemon does, and print every reading with its quality. Writes nothing."""
+    import asyncio
+    from contextlib import suppress
+
+    from fieldkit.rows import as_lines, as_text
+    from racky.reader import run_reads
+
+    loaded = load_config(config)
+    form = as_lines if output is Rows.JSONL else as_text
+
+    def show(rows: list[dict[str, Any]]) -> None:
+        sys.stdout.write(form(rows) + "\n")
+        sys.stdout.flush()
+
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        asyncio.run(run_reads(loaded, scans, show))
+
+
+def draw(
+    check: Annotated[bool, typer.Option("--check", help="compare instead of writing; names each stale page")] = False,
+    out: Annotated[Path, typer.Option("--out", help="the project's directory")] = Path(),
+) -> None:
+    """Write Racky's pages of docs/generated from the code's own tables."""
+    from racky import draw as pages
+
+    stale = pages.stale(out)
+    if not check:
+        pages.write(out)
+    for path in stale:
+        typer.echo(f"{path}: {'is stale: run `racky draw`' if check else 'written'}")
+    if check and stale:
+        raise typer.Exit(int(EXIT.FAILED))
+    if not stale:
+        typer.echo("all pages are as the code says")
