@@ -31,7 +31,7 @@ STAGES = (
     ("lint", BIN + "ruff check .", 90.0),
     ("types", "make types", 300.0),
     ("imports", BIN + "lint-imports", 180.0),
-    ("test", "make test", 1800.0),
+    ("test", "make test", 3000.0),
     ("docs", "make docs-check", 120.0),
     ("config", "make check-config", 120.0),
     ("systemd", BIN + "python -m pytest -qq tests/test_systemd_units.py", 120.0),
