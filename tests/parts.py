@@ -29,6 +29,7 @@ PARTS = frozenset({
     "firmware_sim/test_virtual_sensors_in_service.py",
     "racky/core/test_admission_on_the_plant.py",
     "racky/core/test_lifecycle.py",
+    "racky/test_health_faults.py",
     "test_mutation.py",
     "test_mutation_parts.py",
     "test_project.py",
