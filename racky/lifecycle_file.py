@@ -15,6 +15,7 @@ from racky.core.gates import Gate, faults
 from racky.core.inventory import Release
 from racky.core.lifecycle import KNOWN
 from racky.core.lifecycle_chart import STAGES, State
+from racky.core.plan import DETECTORS, Times
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
 Text = Annotated[str, Field(min_length=1, max_length=400)]
@@ -32,8 +33,36 @@ class GateFile(Model):
     action: Text
 
 
+Seconds = Annotated[float, Field(gt=0, le=86400)]
+
+
+class TimesFile(Model):
+    """How long each step takes and may take, s; see ``racky.core.plan.Times``. What is left out is as there."""
+
+    identify: Seconds | None = None
+    update_most: Seconds | None = None
+    fill_most: Seconds | None = None
+    open_most: Seconds | None = None
+    wide_most: Seconds | None = None
+    nominal_most: Seconds | None = None
+    auto_most: Seconds | None = None
+    calm: Seconds | None = None
+    watch_wide: Annotated[float, Field(ge=30, le=86400)] | None = None
+    watch_nominal: Annotated[float, Field(ge=30, le=86400)] | None = None
+    on_most: Seconds | None = None
+    load_most: Seconds | None = None
+    settle: Seconds | None = None
+    watch: Annotated[float, Field(ge=30, le=86400)] | None = None
+    diagnose_most: Seconds | None = None
+    retry: Seconds | None = None
+
+
 class GatesFile(Model):
+    """``detectors``: tags that must be dry and free of contamination."""
+
     gates: dict[Name, GateFile]
+    times: TimesFile = TimesFile()
+    detectors: tuple[Text, ...] = DETECTORS
 
 
 class MailboxFile(Model):
@@ -87,6 +116,17 @@ def read_gates(path: Path) -> tuple[Gate, ...]:
     if wrong:
         raise ConfigError(wrong)
     return tuple(out)
+
+
+def read_times(path: Path) -> Times:
+    """Return the times of a file of gates. Raises ConfigError."""
+    stated = check(load(path), GatesFile).times.model_dump(exclude_none=True)
+    return Times(**stated)
+
+
+def read_detectors(path: Path) -> tuple[str, ...]:
+    """Return the leak detectors of a file of gates. Raises ConfigError."""
+    return check(load(path), GatesFile).detectors
 
 
 def _fault(document: Document, told: str) -> Fault:
