@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -125,3 +126,9 @@ def test_an_alarm_that_comes_back_within_its_delay_never_went() -> None:
 def test_every_row_says_what_it_is_and_what_to_do() -> None:
     assert all(row.cause and row.consequence and row.action and row.respond_s > 0.0 for row in ALARM_ROWS)
     assert all(not row.trip and not row.latching and row.off_delay_s == 1.0 for row in ALARM_ROWS)
+
+
+def test_every_alarm_has_its_section_in_the_runbooks() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "operations" / "runbooks.md").read_text(encoding="utf-8")
+    missing = [row.id for row in ALARM_ROWS if f"\n## {row.runbook.partition('#')[2]}\n" not in page]
+    assert missing == []
