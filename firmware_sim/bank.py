@@ -183,6 +183,8 @@ class Bank:
         self._stamp_facts(endpoint, arrived_ns)
         if endpoint.firmware is self.cdu and self.cdu.take_request():
             self._take_set_points()
+        if not endpoint.firmware.answers:  # it was told to start anew: this reply is its last for a while
+            endpoint.set_power(supplied=False)
 
     def note_fault(self, fault: Fault, value: float) -> None:
         """Show a fault's begin or end in the registers at once, and stamp both."""

@@ -54,6 +54,11 @@ class Firmware:
         """The objects of FC 0x2B/0x0E, basic category."""
         return {0: self.map.vendor, 1: self.map.product, 2: self.map.revision}
 
+    @property
+    def answers(self) -> bool:
+        """False while it is silent on the wire although it has power: while it starts."""
+        return True
+
     def start(self, now_s: float) -> None:
         """Power-up: what is not persistent is forgotten."""
         self.started_s = now_s

@@ -50,7 +50,7 @@ class Shelf(Firmware):
 
     @property
     def answers(self) -> bool:
-        """False without 24 V and while it starts: it is silent on the wire."""
+        """False without 24 V too."""
         return self.mailbox.answers
 
     @property

@@ -205,6 +205,20 @@ def test_a_shelf_is_silent_without_power_and_while_it_starts() -> None:
     assert shelf(b).holding.get_u16(0) == 0
 
 
+def test_the_reply_to_exit_is_the_last_before_the_start() -> None:
+    b = bank(start=Start.DRAINED)
+    endpoint = b.endpoints["r01/power_shelf_2"]
+    device = shelf(b, 2)
+    device.write_registers(UNLOCK, [KEY], b.now_s)
+    device.write_registers(BOOT_MODE, [BOOT_WORD], b.now_s)
+    b.advance(11.0)
+    assert endpoint.powered
+    assert endpoint.serve(bytes.fromhex("06 0304 55aa"), 1, 1).hex() == "06030455aa"
+    assert not endpoint.powered
+    b.advance(6.0)
+    assert endpoint.powered
+
+
 def test_an_update_cut_by_a_device_that_loses_its_power_boots_the_old_firmware() -> None:
     b = bank(start=Start.DRAINED)
     b.book.add("old_firmware", rack="r01", device="power_shelf_2")
