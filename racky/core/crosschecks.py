@@ -155,7 +155,10 @@ def mains_lost(view: View) -> Iterable[Found]:
 
 
 def _idle(view: View) -> bool:
-    """The bus-bar has voltage, and nobody draws anything from it: so a feeder that shows nothing is none that is dead."""
+    """Nobody draws anything: every shelf is off, or the bus-bar has voltage and no load. A feeder at nothing is then none that is dead."""
+    shelves = [view.sight.on(shelf.feedback) for shelf in view.setup.shelves]
+    if shelves and not any(on is not False for on in shelves):
+        return True
     volts, busbar = view.sight.guarded("EV-101"), view.sight.guarded("ET-101")
     feeding = any(view.sight.on(one.feeding) for one in view.setup.batteries)
     return volts is not None and volts >= DEAD_V and not feeding and (busbar is None or busbar < DEAD_KW)

@@ -234,7 +234,7 @@ class HealthBench:
         self.answers: tuple[Answer, ...] = ()
         self.requests: list[Request] = []
         self.ack_s: float | None = None
-        self.valvey_dead = self.loop_dead = self.hung = self.lost = False
+        self.racky_dead = self.valvey_dead = self.loop_dead = self.hung = self.lost = False
         self.told, self.loop_told = DaemonTold(), DaemonTold()
         self.racky, self.health = RackyMemory(), NOT_JUDGED
         self.unread: set[str] = set()
@@ -286,7 +286,7 @@ class HealthBench:
         if self.now_s - self._told_s >= 1.0 - 1e-6:
             self._told_s = self.now_s
             self._tell()
-        if self.now_s - self._looked_s >= 0.5 - 1e-6:
+        if self.now_s - self._looked_s >= 0.5 - 1e-6 and not self.racky_dead:
             self._looked_s = self.now_s
             self._look()
 
@@ -387,9 +387,7 @@ class HealthBench:
         self.hung |= what == "valvey_hung"
         self.lost |= what == "bus_lost"
         self.loop_dead |= what == "loop_killed"
-        self.unread |= {"shelves_unread": frozenset(SETUP.link_of), "shelf_meter_lost": {"JT-112"}}.get(
-            what, frozenset()
-        )
+        self.unread |= {"power_shelf_2"} if what == "shelf_unread" else set()
 
     @property
     def causes(self) -> list[str]:

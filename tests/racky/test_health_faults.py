@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from firmware_sim.faults import KINDS
-from tests.racky.health_bench import RACK, HealthBench
+from racky.core.memory import Phase
+from tests.racky.health_bench import RACK, SETUP, HealthBench
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "health_faults.yaml"
 ROWS: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
@@ -57,3 +58,34 @@ def test_a_rack_is_well_again_when_its_fault_is_gone() -> None:
     assert bench.run(3.0).causes == ["device-silent-leak-panel"]
     bench.bank.book.clear()
     assert bench.run(8.0).health.healthy, bench.causes
+
+
+def test_a_rack_that_runs_on_its_battery_without_a_permit_is_shut_off_by_the_second_path() -> None:
+    """Racky is away when the permit goes, so that nothing but the battery's own inhibit, which is broken, is in the way."""
+    bench = HealthBench().run(SETTLED_S)
+    bench.bank.book.add("battery_not_inhibited", rack=RACK, device="battery_shelf_1")
+    bench.racky_dead = True
+    bench.ask("dark")
+    while not bench.memory.latched("SIF-13"):
+        bench.scan()
+        assert bench.now_s < 1030.0
+    seen_s = bench.now_s
+    assert bench.bank.plant.racks[RACK].busbar_kw > 100.0
+    bench.racky_dead = False
+    while bench.bank.plant.racks[RACK].busbar_kw > 1.0:
+        bench.scan()
+        assert bench.now_s - seen_s < 5.0
+    bench.run(1.0)
+    assert bench.causes[0] == "power-not-off"
+    assert bench.racky.power.phase is Phase.TRIPPED
+    assert {bench.own[output.feedback].value for output in SETUP.outputs} == {0.0}
+
+
+def test_with_racky_there_its_orderly_switching_off_leaves_the_second_path_nothing_to_do() -> None:
+    bench = HealthBench().run(SETTLED_S)
+    bench.bank.book.add("battery_not_inhibited", rack=RACK, device="battery_shelf_1")
+    bench.ask("dark")
+    bench.run(12.0)
+    assert not bench.memory.latched("SIF-13")
+    assert bench.bank.plant.racks[RACK].busbar_kw < 1.0
+    assert bench.causes == ["asked-dark", "not-in-service", "power-off"]

@@ -205,6 +205,15 @@ def test_a_bus_bar_that_lives_on_its_battery_has_no_mains() -> None:
     assert names(crosschecks.mains_lost, rack) == [""]
 
 
+def test_a_rack_whose_shelves_are_all_off_has_not_lost_its_mains() -> None:
+    rack = running()
+    rack.points |= {"JT-101": 0.0, "EV-101": 0.0, "ET-101": 0.0}
+    rack.own |= {"XI-111": 0.0, "XI-112": 0.0, "XI-113": None}
+    assert names(crosschecks.mains_lost, rack) == [""]
+    rack.own["XI-113"] = 0.0
+    assert names(crosschecks.mains_lost, rack) == []
+
+
 def test_lost_mains_stand_while_nothing_speaks_against_them() -> None:
     rack = running()
     rack.follows_load = False
