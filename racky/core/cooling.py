@@ -75,8 +75,6 @@ def nominal(view: View, plan: Plan) -> Did:
 
 def auto(view: View, _plan: Plan) -> Did:
     """Give FCV-101 back to the flow control."""
-    if not view.life.set_point:
-        return Did(view.life, ended=True)
     did = _set(view, "auto", value=True)
     return replace(did, life=replace(did.life, set_point="")) if did.ended else did
 

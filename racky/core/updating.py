@@ -19,7 +19,7 @@ def update(view: View, plan: Plan) -> Did:
             return Did(replace(life, remark=""), ended=True)
         return _begin(view, plan, late[0])
     one = life.update
-    image, box = _image(plan, view, one.device)
+    image, box = image_of(plan, view, one.device)
     if image is None or box is None:
         return Did(replace(life, update=None), failed=f"{one.device}: no image brings {one.revision} any more")
     reply: Reply | None = None
@@ -35,7 +35,7 @@ def update(view: View, plan: Plan) -> Did:
     return Did(life, orders=() if one.order is None else (one.order,))
 
 
-def _image(plan: Plan, view: View, device: str) -> tuple[bytes | None, firmware.Mailbox | None]:
+def image_of(plan: Plan, view: View, device: str) -> tuple[bytes | None, firmware.Mailbox | None]:
     found = view.sight.identities.get(device)
     for release in plan.manifest:
         if found is not None and release.model == found.model and release.image is not None:
@@ -44,7 +44,7 @@ def _image(plan: Plan, view: View, device: str) -> tuple[bytes | None, firmware.
 
 
 def _begin(view: View, plan: Plan, one: Behind) -> Did:
-    image, box = _image(plan, view, one.device)
+    image, box = image_of(plan, view, one.device)
     if one.release is None or image is None or box is None:
         return Did(view.life, failed=f"{one}; nothing here can bring it")
     if not box.two_slots:

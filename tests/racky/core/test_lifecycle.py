@@ -19,7 +19,7 @@ from racky.core.firmware import Order, Reply
 from racky.core.gates import Gate
 from racky.core.inventory import Release
 from racky.core.life import RunStatus
-from racky.core.lifecycle import KNOWN, advance
+from racky.core.lifecycle import KNOWN, _enter, advance
 from racky.core.lifecycle_chart import CHART, PROVING, STAGES, STEPS, Event, Guard, State, Step, after
 from racky.core.lifecycle_steps import ROWS
 from racky.core.memory import Phase
@@ -287,6 +287,14 @@ def test_the_update_tells_how_far_it_is() -> None:
         rack.step()
     assert f"{NAMES[0]}: begins" in seen
     assert any(remark.startswith(f"{NAMES[0]}: accept, 2") for remark in seen)
+
+
+def test_a_device_that_cannot_be_read_after_its_update_is_believed_by_what_it_said_then() -> None:
+    rack, _ = behind(NAMES[0])
+    rack.at(S.COOLING)
+    del rack.found[NAMES[0]]
+    assert ended(rack).life is S.PRODUCTION
+    assert NAMES[0] not in {one.device for one in rack.memory.life.admitted}
 
 
 def test_firmware_is_updated_only_while_the_power_is_off() -> None:
@@ -726,6 +734,22 @@ def test_who_may_ask_and_with_what() -> None:
     assert (entered.fields["by"], entered.fields["why"], entered.fields["event"]) == ("anna", "a new rack", "admit")
     assert rack.memory.state_seq > seq
     assert (rack.memory.life.by, rack.memory.life.why, rack.memory.life.boot_id) == ("anna", "a new rack", BOOT)
+
+
+def test_a_move_that_the_chart_does_not_have_is_a_bug() -> None:
+    rack = PaperLife()
+    with pytest.raises(LookupError, match="no row for 'passed' in RETIRED"):
+        _enter(
+            View(rack.sight(), replace(rack.memory, life=replace(rack.memory.life, state=S.RETIRED)), rack.setup),
+            Event.PASSED,
+        )
+
+
+def test_looking_more_often_than_once_a_second_samples_no_more() -> None:
+    rack = at(Step.WATCH)
+    for _ in range(20):
+        rack.step(dt_s=0.5)
+    assert rack.memory.life.windows["load"].samples == 10
 
 
 # --- away and back ---------------------------------------------------------------------------------------------------
