@@ -10,6 +10,8 @@ from valvey.core.chart import FIRST_STEP, Event, State, Step
 from valvey.core.enter import enter
 from valvey.core.leasing import Leasing
 from valvey.core.memory import Effect, Inventory, Latch, Memory, Work
+from valvey.core.procedures import first_step
+from valvey.core.step import setup
 
 RACK = rack()
 S, E = State, Event
@@ -235,3 +237,20 @@ def test_an_opening_rack_whose_drain_leaves_its_shut_limit_is_shut() -> None:
         assert (after.memory.state, passage.events()) == (S.ISOLATING, [E.STEP_FAILED])
         lost = replace(standing(state), faults=frozenset({"drain limit lost"}))
         assert scan(RACK, lost, (), 0.05)[0].memory.state is state
+
+
+@pytest.mark.parametrize("before", S)
+def test_a_state_begins_with_the_step_that_the_field_has_already_come_to(before: State) -> None:
+    node = standing(before)
+    for coordinator in (False, True):
+        with_one = setup(replace(RACK.limits, coordinator=coordinator))
+        for coils_on in (True, False):
+            coils = {**node.field.coils, "XV-101": coils_on, "XV-102": coils_on}
+            view = view_of(with_one, replace(node, field=replace(node.field, coils=coils)))
+            begun = dict(FIRST_STEP) | {
+                S.OPENING: Step.PROVE if before is S.COOLDOWN else Step.THROTTLE,
+                S.ISOLATING: Step.SUPPLY if coils_on else Step.RETURN,
+                S.UNLOADING: Step.ASK if coordinator else Step.UNLOAD,
+                S.TESTING: Step.SETTLE if before is S.FILLING else Step.PRESSURE,
+            }
+            assert {after: first_step(after, FIRST_STEP[after], view) for after in S} == begun

@@ -367,6 +367,17 @@ def test_the_valves_stay_open_while_power_or_throttle_is_not_proven(change: dict
     assert rack.state is S.COOLDOWN
 
 
+def test_an_isolation_whose_ramp_is_overdue_is_given_up_and_the_rack_cools_on_as_before() -> None:
+    rack = place(cooling(), S.COOLDOWN, Step.RAMP, fcv_pct=11.0, fcv_from_pct=60.0, cool_overdue=True)
+    rack.values.update({"XI-101": 1.0, "ZT-101": 11.0})
+    rack.follow = False
+    while rack.memory.isolate_wanted:
+        assert rack.now_s - rack.memory.step_since_s < 1000.0
+        rack.scan(dt_s=1.0)
+    assert (step_of(rack), rack.memory.step_since_s) == (Step.COOL, rack.now_s)
+    assert (rack.memory.cool_overdue, rack.memory.fcv_pct) == (False, pytest.approx(60.0))
+
+
 def test_a_cancel_keeps_a_cooling_rack_where_it_is() -> None:
     rack = place(cooling(), S.COOLDOWN, Step.RAMP, fcv_pct=60.0, fcv_from_pct=60.0)
     rack.values["ZT-101"] = 11.0
