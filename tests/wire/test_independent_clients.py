@@ -48,6 +48,7 @@ SPECIAL = (
     ("device_flow_sensor", "delta-orv3-rpu", 1.0),
     ("device_loop_open", "moxa-iologik-e1242", 2.0),
     ("device_loop_failed", "current-loops-8ch", 3.0),
+    ("psu_sensor", "power_shelf_1", 2.0),
 )
 Raw = float | str
 Client = Callable[[Point, WordOrder], Raw]
@@ -234,7 +235,7 @@ def in_trouble() -> Bank:
     bank = full_rack()
     for kind, device, value in SPECIAL:
         bank.book.add(kind, rack=RACK, device=device, value=value)
-    for tag in ("FT-101", "TT-101", "ET-101"):
+    for tag in ("FT-101", "TT-101", "ET-101", "TT-110"):
         bank.book.add("nan", rack=RACK, tag=tag)
     bank.advance(20.0)
     return bank
@@ -276,6 +277,8 @@ async def test_the_troubles_are_seen_as_what_they_are(in_trouble: Bank) -> None:
         ("moxa_iologik-e1242", "ai_1"): Reason.FAULT,
         ("generic_4-20ma", "pressure_1"): Reason.FAULT,
         ("racky_loop-transmitters", "ft_101"): Reason.NAN,
+        ("racky_power-shelf", "psu_b_inlet"): Reason.SENTINEL,
+        ("racky_room", "tt_110"): Reason.NAN,
     }
     for (name, point), reason in expected.items():
         async with listening(in_trouble, name) as endpoint:
