@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 from math import nextafter
+from typing import Any
 
 import pytest
 
-from tests.plant import flowing
+from tests.plant import PaperRack, flowing
 from tests.valvey.core.bench import judged, verdict
 from tests.valvey.core.works_bench import working
-from valvey.core import filling
+from valvey.core import draining, filling
 from valvey.core.chart import State, Step
 from valvey.core.memory import Work
 from valvey.core.verdict import Verdict
 from valvey.core.view import View
+from valvey.core.working import MOST_SHARE
 
 S = State
 
@@ -50,3 +52,27 @@ def test_a_flow_is_calm_only_below_its_share_of_noise(noise: float, bled: bool) 
     assert filling.full(view)
     assert filling.flows(view)
     assert filling.bled(view) is bled
+
+
+def _looking(rack: PaperRack, step: Step, *, since_s: float = 0.0, begun_s: float = 0.0, **work: Any) -> View:
+    """A drain whose step began ``since_s`` ago and the whole of it ``begun_s`` ago, with this record."""
+    now_s = rack.now_s
+    rack.memory = replace(
+        rack.memory, step=step, step_since_s=now_s - since_s, since_s=now_s - begun_s, work=Work(now_s, **work)
+    )
+    return View(rack.readings(), rack.memory, rack.limits, now_s)
+
+
+@pytest.mark.parametrize("short", [0.0, 0.5])
+def test_every_limit_of_a_drain_is_reached_when_it_is_met(short: float) -> None:
+    rack = working(S.DRAINING, Step.VENT)
+    limits, met = rack.limits, not short
+    assert draining.late(_looking(rack, Step.DRAIN, begun_s=limits.drain_overdue_s - short)) is met
+    assert draining.waited_long(_looking(rack, Step.SUMP, waited_s=limits.sump_wait_s - short)) is met
+    assert draining.overdrained(_looking(rack, Step.DRAIN, litres=MOST_SHARE * limits.volume_l - short)) is met
+    assert draining.watched(_looking(rack, Step.WATCH, mark_s=rack.now_s - limits.watch_s + short)) is met
+    kept, rise_kpa = (0.0, 0.0), limits.watch_rise_kpa - short
+    rising = _looking(rack, Step.WATCH, kpa=(0.0, rise_kpa), mark_kpa=kept)
+    assert draining.passing(rising) is met
+    rack.values["ZSC-104"] = 0.0
+    assert draining.vented(_looking(rack, Step.VENT, since_s=limits.vent_s - short)) is met
