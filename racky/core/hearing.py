@@ -13,6 +13,9 @@ from fieldkit import envelope
 from fieldkit.reading import Reading
 from racky.core.sight import AlarmTold, DaemonTold, LatchTold
 
+RETAINED_S = 1.0
+"""A message that is live is under way for less."""
+
 
 def availability(known: DaemonTold, told: envelope.Availability) -> DaemonTold:
 
@@ -63,11 +66,17 @@ def cleared(known: DaemonTold, alarm_id: str) -> DaemonTold:
 
 
 def _placed(known: DaemonTold, offset_s: float) -> tuple[DaemonTold, float]:
-    """Note the offset of its clock. Retained alarms may have come before it: they get their times now."""
-    if known.offset_s is not None:
+    """Note the offset of its clock, and give what came before it, or came retained and long after it was said, its time.
+
+    A retained message is as old as nobody knows: its offset is too great by that. So the least one is the true one.
+    """
+    shift_s = offset_s - (known.offset_s or 0.0)
+    if known.offset_s is not None and shift_s > -RETAINED_S:
         return replace(known, offset_s=offset_s), offset_s
-    alarms = {name: replace(one, since_s=one.since_s + offset_s) for name, one in known.alarms.items()}
-    return replace(known, offset_s=offset_s, alarms=alarms), offset_s
+    alarms = {name: replace(one, since_s=one.since_s + shift_s) for name, one in known.alarms.items()}
+    latches = tuple(replace(one, since_s=one.since_s + shift_s) for one in known.latches)
+    since_s = known.since_s + shift_s if known.state_s is not None else known.since_s
+    return replace(known, offset_s=offset_s, alarms=alarms, latches=latches, since_s=since_s), offset_s
 
 
 def _names(value: JsonValue) -> tuple[str, ...]:

@@ -96,6 +96,22 @@ def test_a_retained_alarm_that_came_before_any_clock_gets_its_time_with_it() -> 
     assert again.alarms["bad-ft-101"].since_s == 100.0
 
 
+def test_a_retained_state_is_as_old_as_the_first_live_message_shows() -> None:
+    """It was said 600 s before we heard it: all its times lie so much further back."""
+    known = hearing.alarm(hearing.state(DaemonTold(), state(), 730.0, "r01"), alarm())
+    assert (known.since_s, known.latches[0].since_s, known.alarms["bad-ft-101"].since_s) == (670.0, 690.0, 700.0)
+    snapshot = envelope.Telemetry(
+        simulated=True, boot_id="b", seq=1, wall_s=WALL_S + 701.0, wall_synced=True, mono_s=5.0, points={}
+    )
+    live = hearing.telemetry(known, snapshot, 731.0)
+    assert (live.since_s, live.latches[0].since_s, live.alarms["bad-ft-101"].since_s) == (70.0, 90.0, 100.0)
+    assert live.offset_s == 30.0 - WALL_S
+    later = hearing.telemetry(live, snapshot.model_copy(update={"wall_s": WALL_S + 701.9}), 731.0)
+    assert later.since_s == 70.0, "a little jitter moves nothing"
+    back = hearing.telemetry(live, snapshot.model_copy(update={"wall_s": WALL_S + 101.0}), 731.0)
+    assert back.since_s == 70.0
+
+
 def test_a_cleared_alarm_is_gone() -> None:
     told = hearing.alarm(DaemonTold(), alarm())
     assert hearing.cleared(told, "other").alarms.keys() == {"bad-ft-101"}
