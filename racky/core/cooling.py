@@ -51,7 +51,7 @@ def _set(view: View, name: str, value: float | bool) -> Did:
     asked = ask(view, "set_point", NO_WAY, {name: value})
     life = _paused(view, asked.life)
     if asked.done:
-        life = replace(life, set_point=point, step_s=view.now_s)
+        life = replace(life, set_point=point)
     return Did(life, asks=asked.asks)
 
 

@@ -1,6 +1,6 @@
 """The table of causes: what can be wrong with a rack, in the order in which it matters, and what stands behind it."""
 
-from racky.core import crosschecks, own_signs, signs
+from racky.core import crosschecks, life_signs, own_signs, signs
 from racky.core.cause_row import CauseRow
 from racky.core.causes import Blocks, Classification
 from racky.core.signs import Finder, alarm, contact, either, latch, loop_alarm
@@ -168,6 +168,8 @@ ROWS: tuple[CauseRow, ...] = (
     row("storage-fault",    "memory or journal cannot be written",                     "free the disk or replace it",                                       POWER, BROKEN, either(own_signs.storage, alarm("storage-fault"))),
     row("racky-memory-lost", "Racky could not read its memory at its start",           "look at the rack; restart Racky once it is right",                  ALLOCATION, BLIND, own_signs.memory_lost),
     row("racky-disarmed",   "Racky is disarmed: it switches nothing",                  "'armed: true' in its file, and a restart",                          POWER, HANDS, own_signs.disarmed),
+    row("quarantined",      "the rack was refused before it was given work",           "see the report's evidence; then 'admit'",                           ALLOCATION, frozenset({C.PREVENT_ALLOCATIONS, C.HARDWARE}), life_signs.quarantined, ("not-in-service", "power-off")),
+    row("not-admitted",     "the rack is not in production",                           "'admit' it, and see what it waits for",                             ALLOCATION, frozenset({C.PREVENT_ALLOCATIONS, C.EXCLUDE_FROM_STATE_MACHINE_SLA}), life_signs.not_admitted, ("not-in-service", "power-off")),
     row("humid",            "the room is very humid",                                  "dry the room before coolant gets below its dew point",              NOTHING, WARNING, own_signs.humid),
     row("door-open",        "the rack's door is open",                                 "shut it",                                                           NOTHING, WARNING, own_signs.door_open, (), 60.0),
     row("alarm-*",          "another alarm stands",                                    "look at the alarm",                                                 NOTHING, WARNING, signs.other_alarms((*_TOLD_APART, *_NEIGHBOURS))),

@@ -48,5 +48,7 @@ def progress(view: View) -> Progress | None:
     if life.update is not None:
         image, box = image_of(plan, view, life.update.device)
         part = 0.0 if image is None or box is None else share(life.update, image, box)
+    if life.step is Step.DIAGNOSE:
+        part = len(life.diagnosed) / max(1, sum(not one.load for one in plan.diagnostics))
     total_s, done_s = sum(takes_s), sum(takes_s[:place]) + part * takes_s[place]
     return Progress(round(100.0 * done_s / total_s, 1), round(total_s - done_s, 1))

@@ -28,7 +28,8 @@ def test_a_run_goes_from_nothing_to_all_and_never_back() -> None:
     assert percents == sorted(percents)
     assert percents[0] < 10.0
     assert percents[-1] > 90.0
-    assert [one.eta_s for one in seen] == sorted((one.eta_s for one in seen), reverse=True)
+    etas = [one.eta_s for one in seen]
+    assert etas == sorted(etas, reverse=True)
     assert of(rack) is None
 
 
