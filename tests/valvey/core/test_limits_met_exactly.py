@@ -76,3 +76,44 @@ def test_every_limit_of_a_drain_is_reached_when_it_is_met(short: float) -> None:
     assert draining.passing(rising) is met
     rack.values["ZSC-104"] = 0.0
     assert draining.vented(_looking(rack, Step.VENT, since_s=limits.vent_s - short)) is met
+
+
+def _bleeding(*, kpa_short: float = 0.0, lpm: float = filling.LEAST_LPM, **work: Any) -> View:
+    """A fill that passes liquid at its vent, to the very limits, with this record."""
+    rack = working(S.FILLING, Step.BLEED)
+    kpa = rack.limits.full_kpa - kpa_short
+    rack.values |= {"PT-101": kpa, "PT-102": kpa, "FT-101": lpm}
+    rack.memory = replace(rack.memory, work=Work(rack.now_s, kpa=(kpa, kpa), **work))
+    return View(rack.readings(), rack.memory, rack.limits, rack.now_s)
+
+
+def _all_of(view: View) -> dict[str, bool]:
+    return {name: getattr(filling, name)(view) for name in ("full", "flows", "bled", "topped", "air_left", "overfull")}
+
+
+@pytest.mark.parametrize(
+    ("record", "true"),
+    [
+        ({}, {"full", "flows"}),
+        ({"kpa_short": 0.5}, {"flows"}),
+        ({"lpm": 0.5}, {"full"}),
+        ({"noise": 0.0}, {"full", "flows", "bled"}),
+        ({"noise": 0.0, "lpm": 0.5}, {"full"}),
+        ({"noise": 0.0, "kpa_short": 0.5}, {"flows"}),
+        ({"over": filling.OVER_SHARE}, {"full", "flows", "topped", "air_left"}),
+        ({"over": filling.OVER_SHARE, "lpm": 0.5}, {"full"}),
+        ({"over": filling.OVER_SHARE, "kpa_short": 0.5}, {"flows"}),
+        ({"over": filling.OVER_SHARE, "noise": 0.0}, {"full", "flows", "bled", "topped"}),
+        ({"over": filling.TOP_SHARE}, {"full", "flows", "topped"}),
+        ({"over": filling.TOP_SHARE / 2}, {"full", "flows"}),
+        ({"in": MOST_SHARE}, {"full", "flows", "topped", "air_left"}),
+        ({"in": MOST_SHARE, "kpa_short": 0.5}, {"flows", "overfull"}),
+        ({"in": MOST_SHARE * 0.99}, {"full", "flows"}),
+    ],
+    ids=str,
+)
+def test_every_sign_of_a_fill_needs_all_that_it_is_made_of(record: dict[str, float], true: set[str]) -> None:
+    volume_l = flowing().limits.volume_l
+    shares = {"over": "over_l", "in": "litres"}
+    view = _bleeding(**{shares.get(k, k): v * volume_l if k in shares else v for k, v in record.items()})
+    assert {name for name, holds in _all_of(view).items() if holds} == true
