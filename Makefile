@@ -13,7 +13,8 @@ PACKAGES    := fieldkit valvey racky firmware_sim
 TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
 SPREAD      := $(PY) -m tests.spread
-RACK_FILES  := $(wildcard configs/*.yaml)
+RACKY_FILES := $(wildcard configs/racky*.yaml)
+RACK_FILES  := $(filter-out $(RACKY_FILES),$(wildcard configs/*.yaml))
 SAMPLE      ?= 0
 
 .PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation bench lock system-packages clean
@@ -100,6 +101,7 @@ field-cases: $(DEV_STAMP) mosquitto-under-ci ## run every case that people repor
 
 check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
+	@for file in $(RACKY_FILES); do $(PY) -m racky check-config "$$file" || exit; done
 
 mutation: $(DEV_STAMP) ## break valvey/core in thousands of ways; every one must fail a test; goes on where it was stopped [SAMPLE=n] [SEED=n] [FOR_S=n]
 	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED)) $(if $(FOR_S),--for-s $(FOR_S))

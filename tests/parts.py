@@ -33,6 +33,7 @@ PARTS = frozenset({
     "test_mutation.py",
     "test_mutation_parts.py",
     "test_project.py",
+    "racky/test_valvey_without_racky.py",
     "valvey/core/loop/test_on_the_plant.py",
     "valvey/core/test_leasing_in_step.py",
     "valvey/core/test_flow_in_step.py",

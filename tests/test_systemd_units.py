@@ -98,6 +98,16 @@ def test_stopping_the_coordinator_leaves_the_set_point_as_it_is() -> None:
     assert not {"ExecStop", "ExecStopPost", "ExecReload"} & set(_Unit("valvey-loop@.service")["Service"])
 
 
+def test_stopping_racky_leaves_every_output_as_it_is() -> None:
+    assert not {"ExecStop", "ExecStopPost", "ExecReload"} & set(_Unit("racky@.service")["Service"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_daemon_waits_for_or_ends_with_another(name: str) -> None:
+    unit = _Unit(name)["Unit"]
+    assert not {"Wants", "Requires", "BindsTo", "PartOf", "Before", "Conflicts"} & set(unit)
+
+
 def test_valvey_waits_for_no_broker_and_no_network() -> None:
     unit = _Unit("valvey@.service")["Unit"]
     named = " ".join(unit.get(key, "") for key in ("After", "Wants", "Requires", "BindsTo", "PartOf"))

@@ -30,6 +30,7 @@ JUDGE = "judge"  # added by these tests: sees everything, so that what passed ca
 NAMES = ("ann", "otto", "edda", "sami", "sue", "valvey-r01", "racky-r01", "loop-cdu1", "dsx-gateway", JUDGE)
 R01 = "racky/v1/demo/r01/valvey"
 R02 = "racky/v1/demo/r02/valvey"
+RACKY = "racky/v1/demo/r01/racky"
 
 # fmt: off
 #: user, topic, may it be written?
@@ -64,6 +65,14 @@ WRITES = (
     ("racky-r01",   f"{R01}/request/racky/racky-r01",          True),
     ("racky-r01",   f"{R02}/request/racky/racky-r01",          False),
     ("racky-r01",   f"{R01}/state",                            False),
+    ("racky-r01",   f"{R01}/request/operator/racky-r01",       False),
+    ("racky-r01",   f"{R01}/response/otto",                    False),
+    ("racky-r01",   f"{RACKY}/state",                          True),
+    ("racky-r01",   f"{RACKY}/alarm/not-healthy",              True),
+    ("racky-r01",   f"{RACKY}/response/otto",                  True),
+    ("otto",        f"{RACKY}/request/operator/otto",          True),
+    ("otto",        f"{RACKY}/state",                          False),
+    ("dsx-gateway", f"{RACKY}/request/integration/dsx-gateway", True),
     ("loop-cdu1",   "racky/v1/demo/cdu1/loop/grant/r01",       True),
     ("loop-cdu1",   f"{R01}/request/coordinator/loop-cdu1",    True),
     ("loop-cdu1",   f"{R01}/request/operator/loop-cdu1",       False),
@@ -77,6 +86,8 @@ HEARD = (
     (f"{R01}/request/operator/otto",      {"valvey-r01"}),
     (f"{R02}/request/operator/otto",      set[str]()),
     (f"{R01}/canary",                     {"valvey-r01"}),
+    (f"{RACKY}/request/operator/otto",    {"racky-r01"}),
+    (f"{R01}/response/racky-r01",         {"racky-r01"}),
     ("racky/v1/demo/cdu1/loop/grant/r01", {"valvey-r01"}),
     ("racky/v1/demo/cdu1/loop/lease/r01", {"loop-cdu1"}),
 )
