@@ -64,7 +64,7 @@ class Power:
     shed_s      when a shelf was last shed or restored
     over_s, room_s   since when the load is over its cap; since when there is room for a shed shelf
     allowed_s   since when everything allows power
-    unloading_s since when Valvey is unloading
+    zero_s      since when the least cap is nothing
     """
 
     phase: Phase = Phase.UNKNOWN
@@ -86,7 +86,7 @@ class Power:
     over_s: float | None = None
     room_s: float | None = None
     allowed_s: float | None = None
-    unloading_s: float | None = None
+    zero_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

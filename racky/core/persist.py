@@ -74,7 +74,7 @@ def begin(memory: Memory, *, boot_id: str, now_s: float, readable: bool = True) 
     if power.phase is not Phase.TRIPPED:
         was = power.phase if power.phase is not Phase.UNKNOWN else power.was
         power = replace(power, phase=Phase.UNKNOWN, was=was, since_s=now_s, why="started")
-    power = replace(power, said_s={}, over_s=None, room_s=None, allowed_s=None, unloading_s=None)
+    power = replace(power, said_s={}, over_s=None, room_s=None, allowed_s=None, zero_s=None)
     life = lifecycle.restarted(memory.life, now_s)
     return replace(
         memory, boot_id=boot_id, now_s=now_s, readable=readable, state_seq=memory.state_seq + 1, power=power, life=life

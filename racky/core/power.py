@@ -15,9 +15,9 @@ from racky.core.permissives import KEEP_ON, POWER_ON, missing
 from racky.core.setup import Reclose
 from racky.core.view import View
 
-SERVED = frozenset({"FLOWING", "UNLOADING"})
-LEFT = frozenset({*SERVED, "STARTUP"})
-"""States of Valvey in which shelves are left on. In STARTUP it does not know yet what the rack is."""
+DARK = frozenset({"OPENING", "COOLDOWN", "ISOLATING", "ISOLATED", "DRAINING", "DRAINED", "FILLING", "TESTING", "ESD"})
+"""States of Valvey in which the permit is off. In STARTUP it does not know yet what the rack is; a state of a chart that is not
+known here switches nothing."""
 SECOND_PATH = "SIF-13"
 SECOND_PATH_ALARM = "power-on-dark"
 
@@ -43,7 +43,7 @@ def trip(view: View) -> Moved:
 def advance(view: View) -> tuple[View, dict[str, float], list[Fact]]:
     """Return the view a step further, and what to write."""
     view, facts = caps.look(view)
-    view = _unloading(view)
+    view = _without_power(view)
     before = view.power.phase
     view, told = _PHASES[before](view)
     facts += told
@@ -69,22 +69,20 @@ def _all_off(view: View, why: str) -> Moved:
     return demanded(view, {output.command: False for output in view.setup.outputs}, why)
 
 
-def _unloading(view: View) -> View:
-    """Note since when Valvey is unloading the rack."""
-    power, now = view.power, view.sight.hears_valvey and view.sight.valvey.state == caps.UNLOADING
-    since_s = power.unloading_s if power.unloading_s is not None else view.now_s
-    return view.powered(replace(power, unloading_s=since_s if now else None))
+def _without_power(view: View) -> View:
+    """Note since when the least cap leaves no power at all: Valvey unloads the rack, or somebody wants it so."""
+    power, now = view.power, caps.caps(view)[0].kw <= 0.0
+    since_s = power.zero_s if power.zero_s is not None else view.now_s
+    return view.powered(replace(power, zero_s=since_s if now else None))
 
 
 def _loss(view: View) -> tuple[str, bool] | None:
     """Why a powered rack is switched off by itself, and whether in a hurry; None when it is not."""
-    valvey, since_s = view.sight.valvey, view.power.unloading_s
-    if not view.sight.hears_valvey or not valvey.armed:
-        return None
-    if valvey.state not in LEFT:
+    valvey, since_s = view.sight.valvey, view.power.zero_s
+    if view.sight.hears_valvey and valvey.armed and valvey.state in DARK:
         return f"Valvey is in {valvey.state}: the power permit is off", True
     if since_s is not None and view.now_s - since_s >= view.setup.grace_s:
-        return "the rack is unloaded before its isolation", False
+        return f"the power cap of {caps.caps(view)[0].source} is 0 kW", False
     return None
 
 

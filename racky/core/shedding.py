@@ -1,7 +1,7 @@
 """Keeping a cap: the cap is told to IT first; a load that does not obey it loses shelves, one after the other.
 
-What is shed comes back in reverse order once there has been room for it long enough. The last shelf is shed only under a
-cap of nothing: to take all power is the business of a power-off.
+What is shed comes back in reverse order once there has been room for it long enough. The last shelf is never shed: under a
+cap of nothing the rack is switched off in its order, batteries first.
 """
 
 from dataclasses import replace
@@ -44,7 +44,7 @@ def _with_one_more(load_kw: float, on: int) -> float:
 def _shed(view: View, on: list[str], load: float | None, source: str, cap_kw: float) -> tuple[View, list[Fact]]:
     order = [shelf.command for number in view.setup.shed for shelf in view.setup.shelves if shelf.number == number]
     due = [command for command in order if command in on]
-    if not due or (len(on) == 1 and cap_kw > 0.0):
+    if not due or len(on) == 1:
         return view, []
     view, facts = demanded(view, {due[0]: False}, f"the load is over the cap of {source}")
     view = view.powered(replace(view.power, shed=(*view.power.shed, due[0]), shed_s=view.now_s, room_s=None))

@@ -125,11 +125,17 @@ def test_more_shelves_go_one_after_the_other_but_never_the_last() -> None:
     assert "over-cap" in rack.causes
 
 
-def test_under_a_cap_of_nothing_the_last_shelf_goes_too() -> None:
+def test_under_a_cap_of_nothing_the_rack_is_switched_off_in_its_order_battery_first() -> None:
     rack = over(running(), 0.0)
-    rack.run(30.0)
-    assert rack.shown()[:3] == [0.0, 0.0, 0.0]
-    assert shed(rack) == ("XS-113", "XS-112", "XS-111")
+    rack.run(10.0)
+    assert rack.shown() == [1.0, 1.0, 1.0, 1.0]
+    rack.step()
+    assert rack.shown() == [1.0, 1.0, 1.0, 0.0]
+    assert rack.memory.power.why == "the power cap of request is 0 kW"
+    rack.run(10.0)
+    assert rack.shown() == [0.0, 0.0, 0.0, 0.0]
+    assert shed(rack) == ()
+    assert rack.ask("power_on").fields["code"] == "power_left"
 
 
 def test_without_an_order_nothing_is_shed() -> None:

@@ -17,7 +17,7 @@ FULL = Memory(
         phase=Phase.ON, since_s=10.0, why="w", wanted=True, demand={"XS-111": True, "XS-112": False}, asked_s={"XS-111": 20.0, "XS-112": 90.0},
         said_s={"XS-112": 91.0}, late=frozenset({"XS-112"}), tripped="t", cap=Cap(80.0, "anna", "w", 30.0, 130.0),
         pretrip={"SIF-3/cap": PreTrip(70.0, 98.0, 95.0)}, least=("request", 80.0), shed=("XS-112",), shed_s=90.0, over_s=99.0, room_s=98.0,
-        allowed_s=97.0, unloading_s=96.0,
+        allowed_s=97.0, zero_s=96.0,
     ),
     maintenance=Maintenance("anna", "fan", 50.0, 150.0), since_s={"shed": 90.0}, causes=("shed",), trays={"t7": Tray(120.0, 95.0)},
     alarms={"shed": AlarmState(BY_NAME["shed"], active=True, since_s=90.0, raised_s=90.0, count=1)},
@@ -77,7 +77,7 @@ def test_a_start_looks_first_and_forgets_what_belonged_to_the_moment() -> None:
     begun = persist.begin(FULL, boot_id="a", now_s=200.0, readable=False)
     power = begun.power
     assert (power.phase, power.was, power.since_s, power.why) == (Phase.UNKNOWN, Phase.ON, 200.0, "started")
-    assert (power.said_s, power.over_s, power.room_s, power.allowed_s, power.unloading_s) == (
+    assert (power.said_s, power.over_s, power.room_s, power.allowed_s, power.zero_s) == (
         {},
         None,
         None,

@@ -10,6 +10,7 @@ from fieldkit.alarm import Priority
 from racky.core import persist
 from racky.core.facts import FactKind
 from racky.core.memory import Phase
+from racky.core.power import DARK
 from racky.core.setup import Reclose
 from racky.core.sight import AlarmTold
 from tests.racky.core.paper_racky import PaperRacky, running, switched_off
@@ -155,7 +156,7 @@ def test_a_rise_ends_in_a_hurry_when_valvey_goes_dark() -> None:
     assert rack.memory.power.hurry
 
 
-@pytest.mark.parametrize("state", ["COOLDOWN", "ISOLATING", "ISOLATED", "ESD", "OPENING"])
+@pytest.mark.parametrize("state", sorted(DARK))
 def test_a_rack_without_its_permit_is_switched_off_at_once(state: str) -> None:
     rack = running()
     rack.valvey = replace(rack.valvey, state=state)
@@ -167,8 +168,8 @@ def test_a_rack_without_its_permit_is_switched_off_at_once(state: str) -> None:
     assert rack.memory.power.wanted is False
 
 
-@pytest.mark.parametrize("state", ["FLOWING", "STARTUP"])
-def test_a_rack_in_service_or_being_adopted_is_left_on(state: str) -> None:
+@pytest.mark.parametrize("state", ["FLOWING", "STARTUP", "A_STATE_OF_LATER"])
+def test_a_rack_in_service_being_adopted_or_in_a_strange_state_is_left_on(state: str) -> None:
     rack = running()
     rack.valvey = replace(rack.valvey, state=state)
     assert rack.run(60.0).phase() is Phase.ON
@@ -194,6 +195,7 @@ def test_an_unloading_tells_it_first_and_then_switches_off_in_order() -> None:
     rack.run(1.5)
     assert rack.phase() is Phase.FALLING
     assert not rack.memory.power.hurry
+    assert rack.memory.power.why == "the power cap of unloading is 0 kW"
     rack.run(10.0)
     assert rack.phase() is Phase.OFF
 

@@ -175,7 +175,7 @@ def test_every_row_is_found_above_or_among_the_pairs_below() -> None:
     below = {
         "second-trip-path", "mains-lost", "control-power-lost", "device-silent-*", "battery-in-the-dark-*", "cdu-hot", "sensor-stale-*",
         "limit-switch-*", "flow-blocked", "power-apart", "output-stuck-*", "over-cap", "shed", "power-unknown", "shelves-unknown", "loop-silent",
-        "racky-memory-lost", "racky-disarmed", "power-off", "valvey-disarmed",
+        "racky-memory-lost", "racky-disarmed", "power-off", "valvey-disarmed", "quarantined", "not-admitted",
     }  # fmt: skip
     found = {
         one.id
