@@ -15,7 +15,8 @@ from fieldkit.units import Unit
 from racky.config_models import RackyFile
 from racky.core.gates import Gate
 from racky.core.inventory import Release
-from racky.lifecycle_file import read_gates, read_manifest
+from racky.core.plan import Times
+from racky.lifecycle_file import read_detectors, read_gates, read_manifest, read_times
 from racky.places import Place, output_places, places
 
 NEUTRAL: dict[str, Any] = {
@@ -41,6 +42,8 @@ class RackyConfig:
     releases: tuple[Release, ...]
     images: Mapping[str, bytes]
     digest: str
+    times: Times
+    detectors: tuple[str, ...]
 
     def path(self, name: str) -> Path:
         return self.file.parent / name
@@ -81,14 +84,19 @@ def load(path: Path) -> RackyConfig:
     gates, releases, images = _lifecycle(draft, path.parent, others)
     if faults := [*draft.faults, *others]:
         raise ConfigError(sorted(faults, key=lambda fault: (fault.file != str(path), fault.file, fault.line or 0)))
+    stated = draft.model.lifecycle
+    times = Times() if stated is None else read_times(path.parent / stated.gates)
+    detectors = () if stated is None else read_detectors(path.parent / stated.gates)
     canonical = {
         "racky": draft.model.model_dump(mode="json"),
         "profiles": {bus: profile.model_dump(mode="json") for bus, profile in profiles.items()},
         "gates": [str(gate) for gate in gates],
+        "times": str(times),
+        "detectors": detectors,
         "releases": [str(release) for release in releases],
     }
     digest = hashlib.sha256(json.dumps(canonical, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    return RackyConfig(path, draft.model, profiles, gates, releases, images, digest)
+    return RackyConfig(path, draft.model, profiles, gates, releases, images, digest, times, detectors)
 
 
 def _lifecycle(

@@ -149,7 +149,7 @@ def read_manifest(path: Path) -> tuple[tuple[Release, ...], dict[str, bytes]]:
             if problem is not None:
                 wrong.append(document.fault((*place, "image"), problem))
         box = None if one.mailbox is None else Mailbox(**one.mailbox.model_dump())
-        out.append(Release(model, one.revision, frozenset(one.accepts), one.image, box))
+        out.append(Release(model, one.revision, one.accepts, one.image, box))
     if wrong:
         raise ConfigError(wrong)
     return tuple(out), images

@@ -49,8 +49,10 @@ def _plan(config: RackyConfig) -> Plan | None:
             header_kpa=design.header_kpa,
             header_lpm=design.header_lpm,
             liquid_fraction=design.liquid_fraction,
+            detectors=config.detectors,
         ),
         images=config.images,
+        times=config.times,
         diagnostics=tuple(Diagnostic(one.id, one.timeout_s, one.text, one.load) for one in stated.diagnostics),
         load_share=stated.load_share,
     )

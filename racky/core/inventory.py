@@ -40,7 +40,7 @@ class Release:
 
     model: str
     revision: str
-    accepts: frozenset[str] = frozenset()
+    accepts: tuple[str, ...] = ()
     image: str | None = None
     mailbox: Mailbox | None = None
 

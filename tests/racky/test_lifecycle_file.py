@@ -82,7 +82,7 @@ def test_a_release_is_read_with_its_image(tmp_path: Path) -> None:
     assert (release.model, release.revision, release.accepts, release.image) == (
         "shelf",
         "1",
-        frozenset({"0.9"}),
+        ("0.9",),
         "a.img",
     )
     assert release.mailbox == Mailbox()

@@ -21,7 +21,7 @@ NAMES = tuple(f"shelf_{shelf.number}" for shelf in SHELVES)
 SETUP = Setup("r01", shelves=SHELVES, armed=True, pause_s=1.0)
 IMAGE = build_image("1.1.0", bytes(range(256)) * 2)
 BOX = Mailbox(revision_address=908, revision_input=True, erase_s=20.0, restart_s=30.0)
-RELEASE = Release("racky-pwr-shelf", "1.1.0", frozenset(), "shelf-1.1.0", BOX)
+RELEASE = Release("racky-pwr-shelf", "1.1.0", (), "shelf-1.1.0", BOX)
 QUICK = Times(
     identify=20.0, fill_most=200.0, wide_most=60.0, nominal_most=60.0, calm=5.0, watch_wide=35.0, watch_nominal=35.0, on_most=40.0,
     load_most=40.0, settle=15.0, watch=35.0, retry=5.0,

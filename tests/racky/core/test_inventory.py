@@ -40,7 +40,7 @@ def test_a_mismatch_reads_as_a_sentence() -> None:
     assert str(Mismatch("a", Wrong.SERIAL, "S-a", "S-x")) == "a: serial (expected S-a, found S-x)"
 
 
-RELEASES = (Release("racky-pwr-shelf", "1.1.0", frozenset({"1.0.9"})), Release("other", "7"))
+RELEASES = (Release("racky-pwr-shelf", "1.1.0", ("1.0.9",)), Release("other", "7"))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from racky.core.lifecycle_chart import CHART, PROVING, STAGES, STEPS, Event, Gua
 from racky.core.lifecycle_steps import ROWS
 from racky.core.memory import Phase
 from racky.core.plan import Diagnostic
+from racky.core.requests import Request
+from racky.core.step import step
 from racky.core.view import View
 from tests.racky.core.paper_life import BOOT, PaperLife, powered
 from tests.racky.core.plans import BOX, GATES, IMAGE, NAMES, PAPER, RELEASE, identities, identity, on_paper
@@ -138,6 +140,26 @@ def test_a_disarmed_racky_admits_nothing_and_a_run_under_way_rests() -> None:
     rack.run(400.0)
     assert (rack.place, len(rack.asked)) == ((S.COOLING, Step.FILL), asked)
     assert rack.remark == "Racky is disarmed: it asks and writes nothing"
+
+
+def test_the_step_hands_on_what_the_lifecycle_asks_and_wants() -> None:
+    """Racky's whole step, not the lifecycle alone."""
+    rack, _ = behind(NAMES[0])
+    memory, asks, orders = rack.memory, list[str](), list[str]()
+    for second in range(1, 60):
+        rack.now_s = 1000.0 + second
+        life = memory.life
+        wanted = life.state is S.IDENTIFIED
+        asked = Request("p-1", "admit", "engineer", "desk", {}, "anna", "new", memory.state_seq)
+        scan = step(memory, rack.sight(), (asked,) if wanted else (), rack.setup, rack.now_s)
+        memory = scan.memory
+        asks += [one.request for one in scan.asks]
+        orders += [one.device for one in scan.wanted.orders]
+        if orders:
+            rack.found = identities()
+            memory = replace(memory, life=replace(memory.life, update=None))
+    assert set(orders) == {NAMES[0]}
+    assert "fill" in asks
 
 
 # --- every gate ------------------------------------------------------------------------------------------------------
