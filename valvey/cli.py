@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "arm":               ("valvey.cli_mqtt",   "arm"),
     "shutdown":          ("valvey.cli_local",  "shutdown"),
     "replay":            ("valvey.cli_local",  "replay"),
+    "probe":             ("fieldkit.cli_probe", "probe"),
     "commission-record": ("valvey.cli_local",  "commission_record"),
     "draw":              ("valvey.cli_config", "draw"),
     "loop":              ("valvey.loop.cli",   "app"),
