@@ -9,7 +9,7 @@ import pytest
 from tests.plant import PaperRack, flowing
 from tests.valvey.core.bench import judged, verdict
 from tests.valvey.core.works_bench import working
-from valvey.core import draining, filling
+from valvey.core import draining, filling, testing
 from valvey.core.chart import State, Step
 from valvey.core.memory import Work
 from valvey.core.verdict import Verdict
@@ -55,7 +55,7 @@ def test_a_flow_is_calm_only_below_its_share_of_noise(noise: float, bled: bool) 
 
 
 def _looking(rack: PaperRack, step: Step, *, since_s: float = 0.0, begun_s: float = 0.0, **work: Any) -> View:
-    """A drain whose step began ``since_s`` ago and the whole of it ``begun_s`` ago, with this record."""
+    """A work whose step began ``since_s`` ago and the whole of it ``begun_s`` ago, with this record."""
     now_s = rack.now_s
     rack.memory = replace(
         rack.memory, step=step, step_since_s=now_s - since_s, since_s=now_s - begun_s, work=Work(now_s, **work)
@@ -76,6 +76,13 @@ def test_every_limit_of_a_drain_is_reached_when_it_is_met(short: float) -> None:
     assert draining.passing(rising) is met
     rack.values["ZSC-104"] = 0.0
     assert draining.vented(_looking(rack, Step.VENT, since_s=limits.vent_s - short)) is met
+
+
+@pytest.mark.parametrize(("short", "held"), [(0.0, True), (0.5, False)])
+def test_a_pressure_is_held_for_the_very_length_of_its_hold(short: float, held: bool) -> None:
+    rack = working(S.TESTING, Step.PRESSURE)
+    view = _looking(rack, Step.PRESSURE, mark_s=rack.now_s - rack.limits.test_hold_s + short)
+    assert testing.held(view) is held
 
 
 def _bleeding(*, kpa_short: float = 0.0, lpm: float = filling.LEAST_LPM, **work: Any) -> View:
