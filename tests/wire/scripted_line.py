@@ -63,6 +63,8 @@ def framed(unit: int, pdu: bytes) -> bytes:
     return bytes([unit]) + pdu + crc16(bytes([unit]) + pdu)
 
 
+_SIZES = {0x11: 4, 0x2B: 7}
+"""Bytes of a request, where it is not 8."""
 Answer = Iterable[tuple[float, bytes]]
 """Bytes and when they leave, in seconds after the request."""
 Script = Callable[[Asked], Answer]
@@ -100,9 +102,11 @@ class ScriptedLine:
 
     def received(self, data: bytes) -> None:
         self._buffer += data
-        while len(self._buffer) >= 8:
+        while len(self._buffer) >= 2:
             function = self._buffer[1]
-            size = 9 + self._buffer[6] if function in {15, 16} else 8
+            size = _SIZES.get(function, 8)
+            if function in {15, 16} and len(self._buffer) >= 7:
+                size = 9 + self._buffer[6]
             if len(self._buffer) < size:
                 return
             frame, self._buffer = self._buffer[:size], self._buffer[size:]
