@@ -13,6 +13,7 @@ from racky.core.life import Asking, Lifecycle
 from racky.core.sight import AskTold
 from racky.core.view import View
 
+AGAIN = "somebody has to ask 'admit' again: the node has started anew, or something tripped"
 GRACE_S = 5.0
 """So long after it accepted something, Valvey may not have begun it yet, or its state may not have come."""
 
@@ -48,7 +49,7 @@ def ask(view: View, request: str, way: frozenset[str], args: Mapping[str, Any] |
     if valvey.state in way:
         return Asked(replace(life, remark=f"{valvey.state}, {valvey.step}"))
     if not authorised(view):
-        return Asked(replace(life, remark="the node has started anew: somebody has to ask 'admit' again"))
+        return Asked(replace(life, remark=AGAIN))
     if now_s < life.quiet_s:
         return Asked(life)
     number = life.asked + 1

@@ -52,7 +52,7 @@ class Lifecycle:
 
     since_s, step_s  when the state and the step began
     run              number of the present or last run;  began_s  when it began
-    by, why          who asked for it;  boot_id  in which boot of the node: opening work is done in no other
+    by, why          who asked for it;  boot_id  in which boot of the node: opening work is done in no other; a trip ends it
     refused_at       the state whose gate refused the rack; None while it is not refused
     was              the state before MAINTENANCE;  opened  the coolant was opened meanwhile
     report           the newest evidence of each gate
@@ -61,7 +61,6 @@ class Lifecycle:
     orders           the last id of an order of any update
     asking           what is asked of Valvey;  asked  how often anything was;  quiet_s  until when nothing is
     set_point        the last one that Valvey accepted of this run; "" = the flow control has FCV-101; "lost" = nobody knows
-    latched          Valvey's latches that stood when the rack's proof began
     windows          what was seen, by name
     diagnosed        diagnostics that have ended: key → (passed, detail)
     remark           what it waits for, for people
@@ -88,7 +87,6 @@ class Lifecycle:
     asked: int = 0
     quiet_s: float = 0.0
     set_point: str = ""
-    latched: tuple[str, ...] = ()
     windows: Mapping[str, Window] = field(default_factory=dict)
     diagnosed: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
     remark: str = ""

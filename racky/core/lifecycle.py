@@ -133,23 +133,23 @@ def _happened(view: View, plan: Plan) -> tuple[View, list[Fact]]:
         return (view, []) if view.memory.maintenance is not None else _enter(view, Event.RELEASED)
     if view.memory.maintenance is not None and after(life.state, Event.MAINTAINED) is not None:
         return _enter(view.living(replace(life, was=life.state, opened=False)), Event.MAINTAINED)
-    if life.state in TRIPPABLE:
+    if life.state in PROVING:
         return _tripped(view)
     why = _changed(view, plan)
     return (view, []) if why is None else _enter(view, Event.CHANGED, why=why)
 
 
 def _tripped(view: View) -> tuple[View, list[Fact]]:
-    """A latch that was not there when the proof of the coolant began, or the second trip path."""
-    life, now = view.life, tuple(dict.fromkeys(latch.sif for latch in view.sight.valvey.latches))
-    new = [name for name in now if name not in life.latched]
+    """A latch of Valvey's, or the second trip path. A person's word does not outlive it: before the coolant it only ends that."""
+    life, found = view.life, list(dict.fromkeys(latch.sif for latch in view.sight.valvey.latches))
     if view.power.phase is Phase.TRIPPED:
-        new.append("the second trip path")
-    if not new:
-        latched = tuple(name for name in life.latched if name in now)
-        return (view, []) if latched == life.latched else (view.living(replace(life, latched=latched)), [])
-    detail, action = f"tripped: {', '.join(new)}", "clear the cause and reset it at Valvey, then 'admit'"
-    evidence = tripped(life.state, len(new), detail, action, view.now_s)
+        found.append("the second trip path")
+    if not found:
+        return view, []
+    if life.state is State.FIRMWARE:
+        return view.living(replace(life, boot_id="")), []
+    detail, action = f"latched: {', '.join(found)}", "clear the cause and reset it at Valvey, then 'admit'"
+    evidence = tripped(life.state, len(found), detail, action, view.now_s)
     report = (*(one for one in life.report if one.gate != evidence.gate), evidence)
     return _enter(view.living(replace(life, report=report, refused_at=life.state)), Event.TRIPPED, why=detail)
 
@@ -240,8 +240,7 @@ def _enter(view: View, event: Event, by: str = "", why: str = "") -> tuple[View,
     if state is State.DISCOVERED:
         entered = replace(entered, updated={}, report=())
     if state is State.COOLING:
-        latched = tuple(latch.sif for latch in view.sight.valvey.latches)
-        entered = replace(entered, windows={}, latched=latched, set_point=LOST if life.set_point else "")
+        entered = replace(entered, windows={}, set_point=LOST if life.set_point else "")
     if state is State.VALIDATION:
         entered = replace(entered, diagnosed={})
     view = replace(view.living(entered), memory=replace(view.memory, life=entered, state_seq=view.memory.state_seq + 1))

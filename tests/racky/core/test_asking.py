@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from racky.core.asking import GRACE_S, Asked, ask, authorised, forgotten
+from racky.core.asking import AGAIN, GRACE_S, Asked, ask, authorised, forgotten
 from racky.core.life import Asking, Lifecycle
 from racky.core.memory import Memory
 from racky.core.setup import Setup
@@ -127,7 +127,7 @@ def test_nothing_is_asked_of_a_valvey_that_is_not_heard() -> None:
 def test_nothing_is_asked_that_nobody_asked_for_in_this_boot(boot_id: str) -> None:
     life = replace(LIFE, boot_id=boot_id)
     asked = fill(view(life))
-    assert (asked.asks, asked.life.remark) == ((), "the node has started anew: somebody has to ask 'admit' again")
+    assert (asked.asks, asked.life.remark) == ((), AGAIN)
     assert not authorised(view(life))
     assert not authorised(replace(view(life), memory=Memory(boot_id="", life=replace(LIFE, boot_id=""))))
     assert authorised(view())

@@ -14,6 +14,7 @@ from fieldkit.units import Unit
 from firmware_sim.parts.orv3_mailbox import Mailbox as Device
 from firmware_sim.parts.orv3_mailbox import MailboxTimes, build_image
 from firmware_sim.parts.registers import Answer
+from racky.core.asking import AGAIN
 from racky.core.facts import FactKind
 from racky.core.firmware import Order, Reply
 from racky.core.gates import Gate
@@ -607,31 +608,35 @@ def test_a_trip_while_the_rack_is_proven_refuses_it(place: State | Step) -> None
     rack.step()
     assert rack.life is S.QUARANTINED
     assert rack.memory.life.refused_at is stage
-    assert (rack.report["no-trip"].detail, rack.report["no-trip"].ok) == ("tripped: SIF-1", False)
+    assert (rack.report["no-trip"].detail, rack.report["no-trip"].ok) == ("latched: SIF-1", False)
     assert not powered(rack)
     rack.latches, rack.state = (), "ISOLATED"
     assert ended(rack.admit()).life is S.PRODUCTION
     assert "no-trip" not in rack.report
 
 
-def test_latches_that_stood_before_are_no_trip_and_count_anew_once_reset() -> None:
+def test_a_rack_that_is_latched_is_not_filled_and_its_reset_opens_nothing() -> None:
+    """A latch of before, or one that comes while firmware is updated: a person asks anew after the reset."""
     rack = PaperLife(latches=("MEM", "SIF-6"))
-    rack.admit().run(5.0)
-    assert list(rack.memory.life.latched) == ["MEM", "SIF-6"]
-    rack.latches = ("SIF-6",)
+    refused(rack.admit(), "no-trip")
+    assert rack.report["no-trip"].detail == "latched: MEM, SIF-6"
+    assert rack.asked == []
+    rack, _ = behind(NAMES[0])
+    rack.admit()
+    rack.latches = ("SIF-1",)
     rack.step()
-    assert rack.life is S.COOLING
-    assert list(rack.memory.life.latched) == ["SIF-6"]
-    rack.latches = ("SIF-6", "MEM")
-    rack.step()
-    assert (rack.life, rack.report["no-trip"].detail) == (S.QUARANTINED, "tripped: MEM")
+    assert rack.life is S.FIRMWARE  # what is begun is ended
+    rack.latches = ()
+    rack.until(S.COOLING).run(50.0)
+    assert (rack.place, rack.asked, rack.remark) == ((S.COOLING, Step.FILL), [], AGAIN)
+    assert ended(rack.admit()).life is S.PRODUCTION
 
 
 def test_the_second_trip_path_refuses_the_rack() -> None:
     rack = at(Step.WATCH)
     rack.memory = replace(rack.memory, power=replace(rack.memory.power, phase=Phase.TRIPPED))
     rack.step()
-    assert rack.report["no-trip"].detail == "tripped: the second trip path"
+    assert rack.report["no-trip"].detail == "latched: the second trip path"
 
 
 def test_a_refusal_under_load_goes_on_with_the_power_while_the_coolant_flows() -> None:
@@ -802,7 +807,7 @@ def test_after_a_new_boot_nothing_opens_until_somebody_asks_again(step: Step) ->
     rack.run(400.0)
     assert rack.life is S.COOLING
     assert len(rack.asked) == asked
-    assert rack.remark == "the node has started anew: somebody has to ask 'admit' again"
+    assert rack.remark == AGAIN
     assert rack.ask("admit").fields["status"] == "accepted"
     assert rack.memory.life.boot_id == "boot-2"
     assert [fact.fields["what"] for fact in rack.facts if fact.kind is FactKind.LIFECYCLE][-1] in {
