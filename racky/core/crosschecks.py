@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from racky.core.causes import Found
+from racky.core.memory import Phase
 from racky.core.signs import functions_of, slug
 from racky.core.view import View
 
@@ -142,22 +143,29 @@ def cdu_hot(view: View) -> Iterable[Found]:
 
 
 def mains_lost(view: View) -> Iterable[Found]:
-    """The contactor is shut and nothing comes through it: the bus-bar is dead, or lives on a battery.
+    """The contactor is shut and nothing comes through it. Once seen it stands until a reading speaks against it.
 
-    Once seen it stands until a reading speaks against it.
+    The shelves' supplies know it; where none can be read, a feeder that shows nothing on a rack that draws something does.
     """
     permit, feeder = view.sight.guarded("XI-101"), view.sight.guarded("JT-101")
     seen = "mains-lost" in view.memory.since_s
     closed = seen if permit is None else permit >= 0.5
     dead = (feeder is None and seen) or (feeder is not None and feeder < DEAD_KW)
-    if view.sight.hears_valvey and closed and dead and not _idle(view):
-        yield Found(evidence="the permit is on and nothing comes through the feeder")
+    gone = mains_gone(view)
+    if view.sight.hears_valvey and closed and (dead and not _idle(view) if gone is None else gone):
+        yield Found(evidence="the permit is on and nothing comes through it")
+
+
+def mains_gone(view: View) -> bool | None:
+    """Whether no supply of any shelf has mains; None when none can be read."""
+    seen = [view.sight.on(shelf.psu("EA", psu)) for shelf in view.setup.shelves for psu in shelf.psus]
+    known = [lost for lost in seen if lost is not None]
+    return all(known) if known else None
 
 
 def _idle(view: View) -> bool:
-    """Nobody draws anything: every shelf is off, or the bus-bar has voltage and no load. A feeder at nothing is then none that is dead."""
-    shelves = [view.sight.on(shelf.feedback) for shelf in view.setup.shelves]
-    if shelves and not any(on is not False for on in shelves):
+    """Nobody draws anything: the shelves are not on, or the bus-bar has voltage and no load. A feeder at nothing is then not dead."""
+    if view.setup.shelves and view.power.phase is not Phase.ON:
         return True
     volts, busbar = view.sight.guarded("EV-101"), view.sight.guarded("ET-101")
     feeding = any(view.sight.on(one.feeding) for one in view.setup.batteries)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from racky.core import caps, shedding
+from racky.core.crosschecks import mains_gone
 from racky.core.facts import Fact, FactKind
 from racky.core.memory import Phase
 from racky.core.outputs import demanded, entered, obeys, overdue, written
@@ -146,9 +147,11 @@ def _on(view: View) -> Moved:
     loss = _loss(view)
     if loss is not None:
         return _lost(view, loss[0], hurry=loss[1])
-    if all(view.sight.on(output.feedback) is False for output in view.setup.outputs):
-        return _found(view, [])
-    return view, []
+    if any(view.sight.on(output.feedback) is not False for output in view.setup.outputs):
+        return view, []
+    if mains_gone(view):
+        return _lost(view, "the mains are gone", hurry=True)
+    return _found(view, [])
 
 
 def _falling(view: View) -> Moved:

@@ -119,6 +119,7 @@ def test_on_goes_shelf_by_shelf_then_the_battery() -> None:
     assert outputs(rack, since) == [("XS-111", True), ("XS-112", True), ("XS-113", True), ("XS-121", True)]
     assert rack.phase() is Phase.ON
     assert rack.kinds(FactKind.ENDED)[-1].fields["status"] == "succeeded"
+    assert rack.memory.power.wanted
     assert rack.run(1.0).causes == []
 
 
@@ -259,6 +260,16 @@ def test_power_that_goes_off_by_hand_is_not_fought() -> None:
     assert rack.phase() is Phase.OFF
     assert rack.memory.power.wanted is False
     assert rack.shown() == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_shelves_that_went_off_with_the_mains_come_back_where_the_site_says_so() -> None:
+    for reclose, wanted in ((Reclose.AUTOMATIC, True), (Reclose.MANUAL, False)):
+        rack = running(reclose=reclose)
+        rack.own |= dict.fromkeys(("XI-111", "XI-112", "XI-113", "XI-121"), 0.0)
+        rack.own |= {shelf.psu("EA", psu): 1.0 for shelf in rack.setup.shelves for psu in shelf.psus}
+        rack.run(2.0)
+        assert rack.phase() is Phase.OFF
+        assert (rack.memory.power.why, rack.memory.power.wanted) == ("the mains are gone", wanted)
 
 
 def test_power_that_comes_on_by_hand_is_taken_as_it_is() -> None:
