@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import copysign, exp, log, sqrt
 
 from valvey.core.chart import State
+from valvey.core.loop import following
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.gate import FLOORS, STEP_FRACTION
 from valvey.core.loop.limits import Mode
@@ -48,12 +49,20 @@ def look(view: LoopView, dt_s: float) -> tuple[LoopMemory, float | None, list[Lo
             memory = replace(memory, home=_home(view, hold, moving))
             facts.append(LoopFact(K.HOLD, view.now_s, {"racks": sorted(moving), "mode": hold.mode, "at": hold.anchor}))
     if hold is None:
-        return replace(memory, hold=None), _homeward(replace(view, memory=memory)), facts
+        memory, wanted = _at_rest(replace(view, memory=replace(memory, hold=None)))
+        return memory, wanted, facts
     hold, wanted = follow(view, hold, moving, dt_s)
     if hold.quiet_s is not None and view.now_s - hold.quiet_s >= view.limits.settle_s:
         facts.append(_released(view, hold, "the work is done"))
         hold = None
     return replace(memory, hold=hold), wanted, facts
+
+
+def _at_rest(view: LoopView) -> tuple[LoopMemory, float | None]:
+    """The set-point while nobody is worked on: it follows what racks ask for, or goes home."""
+    if following.follows(view) and view.mode() is Mode.CONSTANT_FLOW:
+        return following.look(view)
+    return view.memory, _homeward(view)
 
 
 def moved_racks(view: LoopView) -> frozenset[str]:
@@ -102,6 +111,7 @@ def _begun(view: LoopView, moving: frozenset[str]) -> Hold | None:
         dp_kpa,
         flows={name: _worked_lpm(view, name, 0.0) for name in sorted(moving)},
         heads={},
+        asked={row.name: flow for row in view.neighbours() if (flow := _asked_lpm(view, row.name)) is not None},
         granted=moving <= leased.keys(),
     )
 
@@ -117,7 +127,8 @@ def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> t
     hold = _felt(view, hold)
 
     before = hold.flow_lpm
-    after = max(before + sum(_worked_lpm(view, name, was) - was for name, was in flows.items()), 0.05 * before)
+    worked = sum(_worked_lpm(view, name, was) - was for name, was in flows.items())
+    after = max(before + worked + _more_asked_lpm(view, hold), 0.05 * before)
     loss = header_loss(view.limits) * (after**2 - before**2)
     target = max(hold.dp_kpa * (1.0 + hold.slow) + loss, 0.2 * hold.dp_kpa)
     dp_kpa = view.dp_kpa()
@@ -134,6 +145,16 @@ def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> t
         needed, had = target + droop * after**2, hold.dp_kpa + droop * before**2
         wanted = hold.anchor * sqrt(needed / had) * exp(0.5 * hold.fast)
     return hold, wanted
+
+
+def _asked_lpm(view: LoopView, name: str) -> float | None:
+    """What a rack asks for, as long as it says so itself."""
+    return None if view.point(name, following.ASKED_TAG) is None else view.memory.asked.get(name)
+
+
+def _more_asked_lpm(view: LoopView, hold: Hold) -> float:
+    """How much more the neighbours ask for than when the work began; one that is not heard asks for what it did last."""
+    return sum(view.memory.asked.get(name, was) - was for name, was in hold.asked.items() if name not in hold.flows)
 
 
 def _felt(view: LoopView, hold: Hold) -> Hold:
@@ -199,8 +220,11 @@ def _noticed(view: LoopView) -> tuple[LoopMemory, list[LoopFact]]:
         return memory, []
     if abs(present - written.value) <= HAND_FRACTION * max(abs(written.value), FLOORS[written.mode]):
         return memory, []
+    theirs = memory.theirs or written.mode is Mode.CONSTANT_FLOW
     fields = {"mode": written.mode, "written": written.value, "found": present}
-    return replace(memory, written=None, home=None, hold=None), [LoopFact(K.TAKEN_BACK, view.now_s, fields)]
+    return replace(memory, written=None, home=None, hold=None, theirs=theirs), [
+        LoopFact(K.TAKEN_BACK, view.now_s, fields)
+    ]
 
 
 def paced(view: LoopView, wanted: float | None) -> Written | None:

@@ -100,6 +100,7 @@ class Hold:
     anchor      the set-point then, in the mode's unit
     flow_lpm    total flow then;  dp_kpa  header dP then
     flows       flow of each worked rack when its work began
+    asked       what each neighbour asked for then
     heads       head that each neighbour felt then
     fast        correction of header dP, as a natural logarithm of dP
     slow        correction by what the neighbours feel, as a share of dP
@@ -114,6 +115,7 @@ class Hold:
     dp_kpa: float
     flows: Mapping[str, float]
     heads: Mapping[str, float]
+    asked: Mapping[str, float] = field(default_factory=dict)
     felt_s: Mapping[str, float] = field(default_factory=dict)
     fast: float = 0.0
     slow: float = 0.0
@@ -171,6 +173,10 @@ class LoopMemory:
     hold: Hold | None = None
     home: Home | None = None
     written: Written | None = None
+    asked: Mapping[str, float] = field(default_factory=dict)
+    """Flow that each rack in service asks for, smoothed, L/min."""
+    theirs: bool = False
+    """Somebody else has set the set-point: it is not followed while header dP stays in its band."""
     short_since_s: float | None = None
     enough_since_s: float | None = None
     short: bool = False

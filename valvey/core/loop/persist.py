@@ -12,7 +12,7 @@ from valvey.core.loop.memory import FORMAT, LoopMemory
 
 _MEMORY = TypeAdapter(LoopMemory)
 _NAMES = frozenset(one.name for one in fields(LoopMemory))
-_FLEETING = frozenset({"hold", "written", "samples", "since_s", "isolated_s", "stop", "asked_of"})
+_FLEETING = frozenset({"hold", "written", "asked", "theirs", "samples", "since_s", "isolated_s", "stop", "asked_of"})
 """What a start never believes, and so is not written."""
 
 

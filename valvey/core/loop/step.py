@@ -7,7 +7,7 @@ from functools import partial
 
 from fieldkit.reading import Readings
 from valvey.core.chart import State
-from valvey.core.loop import alarms, asking, events, gate, holding, leases, model, sharing, stopping
+from valvey.core.loop import alarms, asking, events, following, gate, holding, leases, model, sharing, stopping
 from valvey.core.loop.asking import RackRequest
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Judges, Reply
@@ -71,7 +71,7 @@ def step(memory: LoopMemory, inputs: LoopInputs, loop: str, limits: LoopLimits, 
     memory = replace(memory, now_s=now_s, written=None if inputs.write_failed else memory.written)
     view = LoopView(inputs.readings, inputs.racks, memory, limits, now_s, inputs.others)
 
-    memory = _learned(view, dt_s)
+    memory = replace(_learned(view, dt_s), asked=following.asked(view, dt_s))
     memory, facts = leases.look_at_epochs(memory, inputs.racks, limits, now_s)
     memory, freed = leases.free_overdue(memory, limits, now_s)
     now = replace(view, memory=memory)
