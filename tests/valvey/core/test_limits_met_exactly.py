@@ -117,7 +117,7 @@ def _all_of(view: View) -> dict[str, bool]:
         ({"in": MOST_SHARE, "kpa_short": 0.5}, {"flows", "overfull"}),
         ({"in": MOST_SHARE * 0.99}, {"full", "flows"}),
     ],
-    ids=str,
+    ids=lambda part: "-".join(map(str, sorted(part))),  # a set has no order: the name would change
 )
 def test_every_sign_of_a_fill_needs_all_that_it_is_made_of(record: dict[str, float], true: set[str]) -> None:
     volume_l = flowing().limits.volume_l
