@@ -32,7 +32,9 @@ def fill(view: View, _plan: Plan) -> Did:
         and valvey.state not in FILL_WAY
     ):
         return Did(forgotten(view.life), ended=True)
-    asked = ask(view, "test" if valvey.inventory == "full" else "fill", FILL_WAY)
+    asking = view.life.asking  # a fill that is given up may leave the rack full: its end still counts
+    under_way = asking.request if asking is not None and asking.request in {"fill", "test"} else None
+    asked = ask(view, under_way or ("test" if valvey.inventory == "full" else "fill"), FILL_WAY)
     return Did(_paused(view, asked.life), asks=asked.asks, failed=asked.failed)
 
 

@@ -446,6 +446,18 @@ def test_work_that_valvey_gives_up_refuses_the_rack_with_its_words() -> None:
     assert rack.memory.life.run == 2
 
 
+def test_a_fill_whose_test_fails_is_no_reason_to_test_once_more() -> None:
+    """The rack is full by then: what was asked for has failed all the same."""
+    rack = PaperLife(gives_up="XV-102 did not make its full stroke in time")
+    rack.admit().run(3.0)
+    rack.inventory, rack.state = "full", "TESTING"
+    ended(rack)
+    assert (rack.asked, rack.report["work"].detail) == (["fill"], "XV-102 did not make its full stroke in time")
+    rack.gives_up = None
+    ended(rack.admit())
+    assert (rack.asked[:2], rack.life) == (["fill", "test"], S.PRODUCTION)
+
+
 def test_an_opening_that_fails_refuses_the_rack() -> None:
     rack = at(Step.OPEN)
     rack.gives_up = "late"
