@@ -119,6 +119,7 @@ def test_others_count_after_three_seconds() -> None:
         ({"ZSC_102": 1.0}, ["xv-102"]),
         ({"ZSO_101": 0.0, "ZSC_101": 1.0}, []),
         ({"ZSO_101": None, "ZSC_102": None}, []),
+        ({"ZSO_101": 0.5}, []),
     ],
 )
 def test_a_valve_in_service_shows_one_limit(values: dict[str, float | None], wrong: list[str]) -> None:
@@ -375,6 +376,8 @@ def test_a_load_over_its_cap_says_whose() -> None:
     rack.own |= {"JT-111": 60.0, "JT-112": 60.0}
     (one,) = own_signs.over_cap(rack.view())
     assert one.evidence == "150 kW over the 110 kW of site"
+    rack.own |= {"JT-111": 37.3, "JT-112": 37.3, "JT-113": 37.3}
+    assert names(own_signs.over_cap, rack) == [], "111.9 kW are within what meters differ by"
 
 
 def test_a_load_that_nobody_knows_is_a_cause_while_valvey_is_heard() -> None:

@@ -134,6 +134,12 @@ def test_mains_ask_one_supply_of_each_shelf() -> None:
     assert permissives.mains(rack.view()) is None
 
 
+def test_a_contact_is_on_from_a_half() -> None:
+    rack = switched_off()
+    rack.points["XI-101"] = 0.5
+    assert permissives.permit_on(rack.view()) is None
+
+
 def test_health_that_was_not_judged_forbids_power() -> None:
     view = running().view()
     assert view.health is NOT_JUDGED
