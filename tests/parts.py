@@ -34,6 +34,8 @@ PARTS = frozenset({
     "test_mutation_parts.py",
     "test_project.py",
     "racky/test_valvey_without_racky.py",
+    "valvey/core/loop/test_following.py",
+    "valvey/core/loop/test_following_on_the_plant.py",
     "valvey/core/loop/test_on_the_plant.py",
     "valvey/core/test_leasing_in_step.py",
     "valvey/core/test_flow_in_step.py",

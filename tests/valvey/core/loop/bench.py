@@ -8,7 +8,7 @@ control valves stand still otherwise, which is the hardest case for whoever has 
 import struct
 from collections import deque
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from fieldkit.reading import Quality, Reading
 from fieldkit.units import Unit
@@ -94,7 +94,7 @@ class LoopBench:
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def run(self, for_s: float) -> "LoopBench":
+    def run(self, for_s: float) -> Self:
         for _ in range(round(for_s / STEP_S)):
             self.turn()
         return self
