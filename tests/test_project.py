@@ -149,10 +149,9 @@ def _sleeps(path: Path) -> list[int]:
 
 
 def _sleeps_in(tree: ast.AST) -> list[int]:
-    programs = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    lines = [
-        program.lineno for program in programs if ".sleep(" in program.value and _sleeps_in(_parsed(program.value))
-    ]
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    programs = [(node.lineno, node.value) for node in constants if isinstance(node.value, str)]
+    lines = [line for line, program in programs if ".sleep(" in program and _sleeps_in(_parsed(program))]
     froms = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in {"asyncio", "time"})
     names = {"asyncio.sleep", "time.sleep"} | {
         name.asname or name.name for node in froms for name in node.names if name.name == "sleep"

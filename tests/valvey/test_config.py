@@ -269,7 +269,7 @@ def test_a_hold_of_sif_1_is_for_rules_that_state_none(tmp_path: Path) -> None:
 
 def test_a_site_may_have_sif_11_told_only(tmp_path: Path) -> None:
     told = _timing(tmp_path, "  SIF-11: {shadow: true}\n")
-    assert (told.shadows, told.timing["SIF-11"].hold_s) == ({"SIF-11"}, 2.0)
+    assert (told.shadows, told.timing["SIF-11"].hold_s) == (frozenset({"SIF-11"}), 2.0)
     assert _timing(tmp_path, "  SIF-11: {hold_s: 3.0}\n").shadows == frozenset()
 
 

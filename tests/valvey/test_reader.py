@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fieldkit.reading import Quality, Reading, Reason, bad
+from fieldkit.rows import as_lines, as_text
 from fieldkit.units import Unit
 from tests.valvey.racks import rack
-from fieldkit.rows import as_lines, as_text
 from valvey.reader import rows, run_reads
 
 KEYS = ["t_mono_s", "rack", "tag", "value", "unit", "quality", "reason", "age_s"]
