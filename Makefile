@@ -9,6 +9,7 @@ VENV        := .venv
 PY          := $(VENV)/bin/python
 DEMO_STAMP  := $(VENV)/.installed-demo
 DEV_STAMP   := $(VENV)/.installed-dev
+FUZZ_STAMP  := $(VENV)/.installed-fuzz
 PACKAGES    := fieldkit valvey racky firmware_sim
 TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
@@ -17,7 +18,7 @@ RACKY_FILES := $(wildcard configs/racky*.yaml)
 RACK_FILES  := $(filter-out $(RACKY_FILES),$(wildcard configs/*.yaml))
 SAMPLE      ?= 0
 
-.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation bench lock system-packages clean
+.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation fuzz bench lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -38,6 +39,10 @@ $(DEMO_STAMP): requirements/demo.txt pyproject.toml | $(PY)
 $(DEV_STAMP): requirements/dev.txt pyproject.toml | $(PY)
 	@sh requirements/venv.sh install $(VENV) requirements/dev.txt
 	@touch $@ $(DEMO_STAMP)
+
+$(FUZZ_STAMP): requirements/fuzz.txt $(DEV_STAMP)
+	@sh requirements/venv.sh install $(VENV) requirements/fuzz.txt
+	@touch $@
 
 setup: $(DEV_STAMP) ## make .venv and install the locked requirements
 
@@ -105,6 +110,10 @@ check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 
 mutation: $(DEV_STAMP) ## break valvey/core in thousands of ways; every one must fail a test; goes on where it was stopped [SAMPLE=n] [SEED=n] [FOR_S=n]
 	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED)) $(if $(FOR_S),--for-s $(FOR_S))
+
+RUNS ?= 200000
+fuzz: $(FUZZ_STAMP) ## throw damaged registers, frames, files and requests at the decoders, guided by coverage: RUNS=200000 [SEED=n] [KEEP=1]
+	@$(PY) -m tests.fuzz --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(if $(filter-out 0,$(KEEP)),--keep)
 
 BENCH_PARTS := control mass_balance latency
 bench: $(DEV_STAMP) ## measure, into build/bench/report.json: PART=control|mass_balance|latency [QUICK=1] [SEED=n]

@@ -15,3 +15,4 @@ compile() {
 compile dev.txt ${UPGRADE:+--upgrade} --extra fast --extra demo --extra dev --group build
 compile demo.txt --extra fast --extra demo --group build --constraint requirements/dev.txt
 compile runtime.txt --extra fast --constraint requirements/dev.txt
+compile fuzz.txt --extra fuzz --constraint requirements/dev.txt

@@ -30,6 +30,7 @@ PARTS = frozenset({
     "racky/core/test_admission_on_the_plant.py",
     "racky/core/test_lifecycle.py",
     "racky/test_health_faults.py",
+    "fuzz/test_corpus.py",
     "test_mutation.py",
     "test_mutation_parts.py",
     "test_project.py",
