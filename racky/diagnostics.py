@@ -32,7 +32,7 @@ class Diagnostics:
         wanted = {run.key: run for run in runs}
         for key, task in list(self._running.items()):
             if key not in wanted:
-                task.cancel()
+                _cancel(task)
         for key, run in wanted.items():
             if key not in self.told:
                 self.told[key] = RunTold(key, RunStatus.RUNNING)
@@ -44,7 +44,7 @@ class Diagnostics:
     async def close(self) -> None:
         tasks = list(self._running.values())
         for task in tasks:
-            task.cancel()
+            _cancel(task)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, run: Run) -> None:
@@ -88,6 +88,12 @@ class Diagnostics:
             )
         status = RunStatus.PASSED if code == 0 else RunStatus.FAILED
         return RunTold(run.key, status, _short(last) or f"exit code {code}")
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    """Once: a second time would cut short what ends the process."""
+    if not task.cancelling():
+        task.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -6,15 +6,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.bystander import Bystander
 from bench.rig import RackPlan, Rig, freeze, thaw
 from tests.wire.broker import Broker, needs_mosquitto
-from tests.wire.racky import POWER, RackyProcess, racky_file
+from tests.wire.racky import POWER, ROOT, RackyProcess, racky_file
 from tests.wire.rig import COMMANDS, FEEDBACK, OUTPUTS, changes, racks_in_service, wet
 
 pytestmark = [needs_mosquitto, pytest.mark.timeout(180)]
@@ -40,13 +42,19 @@ class Beside:
         return self.racky.racky("request", *words, str(self.racky.file), "--why", "a test", "-o", "json")
 
 
-@pytest.fixture
-def beside(tmp_path: Path) -> Generator[Beside]:
-    plan = RackPlan(RACK, power=POWER, changes={"trays": ["t3"]})
-    with racks_in_service(tmp_path, [plan]) as (rig, bus, mosquitto):
-        file = racky_file(tmp_path / "racky", RACK, rig.devices[RACK], mosquitto.port)
+@contextmanager
+def rack_beside(folder: Path, **changes: Any) -> Generator[Beside]:
+    """A rack in service; ``changes`` are laid over its Valvey's file."""
+    with racks_in_service(folder, [RackPlan(RACK, power=POWER, changes=changes)]) as (rig, bus, mosquitto):
+        file = racky_file(folder / "racky", RACK, rig.devices[RACK], mosquitto.port)
         with RackyProcess(file) as racky:
             yield Beside(rig, bus, mosquitto, racky)
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Generator[Beside]:
+    with rack_beside(tmp_path) as one:
+        yield one
 
 
 def test_nothing_moves_and_nothing_is_decided_when_racky_starts_hangs_dies_and_comes_back(beside: Beside) -> None:
@@ -110,25 +118,21 @@ def test_a_rack_whose_racky_is_gone_is_not_healthy(beside: Beside) -> None:
     assert beside.ask("power_off").returncode == 5
 
 
-def test_a_tray_s_leak_flag_is_handed_to_valvey_in_racky_s_name(beside: Beside) -> None:
-    racky = beside.racky
-    racky.start()
-    told = beside.ask(
-        "leak_evidence", "--role", "integration", "--arg", "tray=t3", "--arg", "wet=true", "--arg", "for_s=60"
-    )
-    assert told.returncode == 0, told.stdout + told.stderr
-    lines = (racky.file.parent / "memory" / "journal").glob("*")
-    racky.until(lambda: any(b"asked_of_valvey" in path.read_bytes() for path in lines), 10.0, "the journal")
-    log = beside.rig.folder / "logs"
+def test_a_tray_s_leak_flag_is_handed_to_valvey_in_racky_s_name(tmp_path: Path) -> None:
+    policy = str(ROOT / "configs" / "policies" / "tiers.yaml")
+    with rack_beside(tmp_path, trays=["t3", "t4"], policy=policy) as one:
+        one.racky.start()
+        wet_t3 = ("--role", "integration", "--arg", "tray=t3", "--arg", "wet=true", "--arg", "for_s=60")
+        told = one.ask("leak_evidence", *wet_t3)
+        assert told.returncode == 0, told.stdout + told.stderr
 
-    def accepted() -> bool:
-        texts = [path.read_text(encoding="utf-8", errors="replace") for path in log.rglob("*") if path.is_file()]
-        rows = [
-            json.loads(row) for text in texts for row in text.splitlines() if '"leak_evidence"' in row and row[0] == "{"
-        ]
-        return any((row.get("role"), row.get("status")) == ("racky", "accepted") for row in rows)
+        def accepted() -> bool:
+            logs = [path for path in (one.rig.folder / "logs").rglob("*") if path.is_file()]
+            lines = [line for path in logs for line in path.read_text(errors="replace").splitlines()]
+            rows = [json.loads(line) for line in lines if line.startswith("{") and "leak_evidence" in line]
+            return any((row.get("role"), row.get("status")) == ("racky", "accepted") for row in rows)
 
-    racky.until(accepted, 10.0, "Valvey's answer")
+        one.racky.until(accepted, 10.0, "Valvey's answer")
 
 
 def test_it_ends_when_it_is_told_with_all_outputs_as_they_are_and_a_second_one_is_refused(beside: Beside) -> None:
