@@ -10,11 +10,11 @@ from fieldkit.errors import ConfigError, Fault
 from fieldkit.model import Model
 from fieldkit.units import Unit
 from fieldkit.yamlfile import Document, check, load
-from racky.core.firmware import Mailbox
 from racky.core.gates import Gate, faults
 from racky.core.inventory import Release
 from racky.core.lifecycle import KNOWN
 from racky.core.lifecycle_chart import STAGES, State
+from racky.core.mailbox import Mailbox
 from racky.core.plan import DETECTORS, Times
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]

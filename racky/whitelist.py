@@ -6,7 +6,8 @@ Racky never touches a valve or the permit: whatever a decision asks for, what is
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from racky.core.firmware import BOOT_MODE, DATA, EXIT, UNLOCK, VERIFY, Order
+from racky.core.firmware import Order
+from racky.core.mailbox import BOOT_MODE, DATA, EXIT, UNLOCK, VERIFY
 
 MOST_BLOCK_WORDS = 48
 """Longest packet of the mailbox: 96 bytes."""

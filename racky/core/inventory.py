@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from racky.core.firmware import Mailbox
+from racky.core.mailbox import Mailbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from racky.core import firmware
 from racky.core.firmware import Reply
 from racky.core.inventory import Behind, behind
 from racky.core.lifecycle_did import Did, devices
+from racky.core.mailbox import Mailbox
 from racky.core.memory import Phase
 from racky.core.plan import Plan
 from racky.core.view import View
@@ -35,7 +36,7 @@ def update(view: View, plan: Plan) -> Did:
     return Did(life, orders=() if one.order is None else (one.order,))
 
 
-def image_of(plan: Plan, view: View, device: str) -> tuple[bytes | None, firmware.Mailbox | None]:
+def image_of(plan: Plan, view: View, device: str) -> tuple[bytes | None, Mailbox | None]:
     found = view.sight.identities.get(device)
     for release in plan.manifest:
         if found is not None and release.model == found.model and release.image is not None:

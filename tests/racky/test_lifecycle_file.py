@@ -8,8 +8,8 @@ import pytest
 
 from fieldkit.errors import ConfigError
 from firmware_sim.parts.orv3_mailbox import revision_in
-from racky.core.firmware import Mailbox
 from racky.core.lifecycle_chart import STAGES
+from racky.core.mailbox import Mailbox
 from racky.core.plan import DETECTORS, Times
 from racky.lifecycle_file import read_detectors, read_gates, read_manifest, read_times
 

@@ -1,6 +1,7 @@
 """The one gate before every write of Racky."""
 
-from racky.core.firmware import BOOT_MODE, DATA, STATUS, UNLOCK, Order
+from racky.core.firmware import Order
+from racky.core.mailbox import BOOT_MODE, DATA, STATUS, UNLOCK
 from racky.whitelist import Whitelist
 
 

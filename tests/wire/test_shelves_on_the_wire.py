@@ -16,7 +16,8 @@ from firmware_sim.bench_config import BenchConfig, RackSetting, demo_bench
 from firmware_sim.parts.orv3_mailbox import build_image
 from firmware_sim.plant_config import Start
 from firmware_sim.power_rig import PowerSetting
-from racky.core.firmware import Mailbox, Order, Phase, Reply, Update, advance, begin
+from racky.core.firmware import Order, Phase, Reply, Update, advance, begin
+from racky.core.mailbox import Mailbox
 
 PROFILES = Path(__file__).parents[2] / "configs" / "profiles"
 RACK, NAME = "r01", "power_shelf_2"

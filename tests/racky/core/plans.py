@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from firmware_sim.parts.orv3_mailbox import build_image
-from racky.core.firmware import Mailbox
 from racky.core.inventory import Expected, Identity, Release
+from racky.core.mailbox import Mailbox
 from racky.core.plan import Design, Diagnostic, Plan, Times
 from racky.core.setup import Setup, Shelf
 from racky.lifecycle_file import read_gates

@@ -7,21 +7,9 @@ import pytest
 from firmware_sim.parts.orv3_mailbox import Mailbox as Device
 from firmware_sim.parts.orv3_mailbox import MailboxTimes, Status, build_image
 from firmware_sim.parts.registers import Answer
-from racky.core import firmware
-from racky.core.firmware import (
-    MOST_TRIES,
-    Mailbox,
-    Order,
-    Phase,
-    Reply,
-    Update,
-    advance,
-    begin,
-    block_words,
-    resumed,
-    share,
-    text_of,
-)
+from racky.core import firmware, mailbox
+from racky.core.firmware import MOST_TRIES, Order, Phase, Reply, Update, advance, begin, resumed, share
+from racky.core.mailbox import Mailbox, block_words, text_of
 
 OLD, NEW = build_image("2.1.0", b"a" * 300), build_image("2.2.0", b"b" * 500)
 BOX = Mailbox()
@@ -253,7 +241,7 @@ class Scripted:
         return self.update
 
 
-@pytest.mark.parametrize("status", [firmware.BOOT, firmware.ACCEPTED, firmware.WAIT, firmware.FAILED])
+@pytest.mark.parametrize("status", [mailbox.BOOT, mailbox.ACCEPTED, mailbox.WAIT, mailbox.FAILED])
 def test_a_device_found_in_its_boot_mode_gets_the_image_from_the_start(status: int) -> None:
     rig = Scripted(P.LOOK, [status])
     rig.run(2)
@@ -270,16 +258,16 @@ def test_a_status_that_nobody_knows_is_waited_out_then_told() -> None:
     [
         (P.RUNS, None, "its revision cannot be read"),
         (P.CHECK, None, "its revision cannot be read"),
-        (P.ERASING, firmware.NORMAL, "it does not enter its boot mode"),
-        (P.ACCEPT, firmware.NORMAL, "it answers packet 0 with status 0x0000"),
-        (P.ACCEPT, firmware.FAILED, "it answers packet 0 with status 0x0055"),
-        (P.ACCEPT, firmware.SUCCESS, "it answers packet 0 with status 0x00aa"),
-        (P.ACCEPT, firmware.WAIT, "packet 0 is not accepted"),
-        (P.ACCEPT, firmware.BOOT, "packet 0 is not accepted"),
-        (P.VERIFYING, firmware.NORMAL, "the image does not pass the device's own check"),
-        (P.VERIFYING, firmware.FAILED, "the image does not pass the device's own check"),
-        (P.VERIFYING, firmware.WAIT, "the device's own check does not end"),
-        (P.RESTART, firmware.BOOT, "it does not come back"),
+        (P.ERASING, mailbox.NORMAL, "it does not enter its boot mode"),
+        (P.ACCEPT, mailbox.NORMAL, "it answers packet 0 with status 0x0000"),
+        (P.ACCEPT, mailbox.FAILED, "it answers packet 0 with status 0x0055"),
+        (P.ACCEPT, mailbox.SUCCESS, "it answers packet 0 with status 0x00aa"),
+        (P.ACCEPT, mailbox.WAIT, "packet 0 is not accepted"),
+        (P.ACCEPT, mailbox.BOOT, "packet 0 is not accepted"),
+        (P.VERIFYING, mailbox.NORMAL, "the image does not pass the device's own check"),
+        (P.VERIFYING, mailbox.FAILED, "the image does not pass the device's own check"),
+        (P.VERIFYING, mailbox.WAIT, "the device's own check does not end"),
+        (P.RESTART, mailbox.BOOT, "it does not come back"),
         (P.RESTART, None, "it does not come back"),
     ],
 )
@@ -302,7 +290,7 @@ def test_a_revision_that_reads_as_nothing_is_told_so() -> None:
     ("phase", "goes_on"), [(P.UNLOCK, False), (P.SEND, False), (P.BOOT, True), (P.VERIFY, True), (P.EXIT, True)]
 )
 def test_a_write_that_may_take_its_time_is_judged_by_the_status_not_by_its_reply(phase: Phase, goes_on: bool) -> None:
-    rig = Scripted(phase, [firmware.WAIT], acknowledges=False)
+    rig = Scripted(phase, [mailbox.WAIT], acknowledges=False)
     rig.run(2)
     assert rig.update.tries == (0 if goes_on else 1)
     if not goes_on:
@@ -311,7 +299,7 @@ def test_a_write_that_may_take_its_time_is_judged_by_the_status_not_by_its_reply
 
 def test_a_reply_to_another_order_is_not_taken() -> None:
     update = advance(begin("psu", "2.2.0", 0.0, 7), NEW, BOX, None, 0.0)
-    assert update.order == Order(8, "psu", firmware.STATUS, count=1)
+    assert update.order == Order(8, "psu", mailbox.STATUS, count=1)
     assert advance(update, NEW, BOX, Reply(7, True, (0,)), 1.0) == update
     assert advance(update, NEW, BOX, None, firmware.REPLY_S - 0.1) == update
     late = advance(update, NEW, BOX, None, firmware.REPLY_S)
@@ -346,20 +334,20 @@ def test_the_device_refuses_what_is_out_of_order() -> None:
     """The simulated mailbox itself: what a real one is known to refuse."""
     device = Device(OLD)
     device.step(100.0)
-    assert device.write(firmware.BOOT_MODE, (0xA5A5,), 100.0) is Answer.ILLEGAL_ADDRESS  # locked
-    assert device.write(firmware.UNLOCK, (1,), 100.0) is Answer.ILLEGAL_VALUE
-    assert device.write(firmware.UNLOCK, (firmware.KEY,), 100.0) is Answer.OK
-    assert device.write(firmware.VERIFY, (firmware.KEY,), 100.0) is Answer.ILLEGAL_ADDRESS  # not in its boot mode
-    assert device.write(firmware.BOOT_MODE, (1,), 100.0) is Answer.ILLEGAL_VALUE
-    assert device.write(firmware.DATA, (0,) * 32, 100.0) is Answer.ILLEGAL_ADDRESS
-    assert device.write(firmware.BOOT_MODE, (0xA5A5, 0), 100.0) is Answer.ILLEGAL_ADDRESS
-    assert device.write(firmware.BOOT_MODE, (0xA5A5,), 100.0) is Answer.OK
+    assert device.write(mailbox.BOOT_MODE, (0xA5A5,), 100.0) is Answer.ILLEGAL_ADDRESS  # locked
+    assert device.write(mailbox.UNLOCK, (1,), 100.0) is Answer.ILLEGAL_VALUE
+    assert device.write(mailbox.UNLOCK, (mailbox.KEY,), 100.0) is Answer.OK
+    assert device.write(mailbox.VERIFY, (mailbox.KEY,), 100.0) is Answer.ILLEGAL_ADDRESS  # not in its boot mode
+    assert device.write(mailbox.BOOT_MODE, (1,), 100.0) is Answer.ILLEGAL_VALUE
+    assert device.write(mailbox.DATA, (0,) * 32, 100.0) is Answer.ILLEGAL_ADDRESS
+    assert device.write(mailbox.BOOT_MODE, (0xA5A5, 0), 100.0) is Answer.ILLEGAL_ADDRESS
+    assert device.write(mailbox.BOOT_MODE, (0xA5A5,), 100.0) is Answer.OK
     assert (device.status, device.updating) == (Status.WAIT, True)
-    assert device.write(firmware.DATA, (0,) * 32, 101.0) is Answer.BUSY
-    assert device.write(firmware.EXIT, (firmware.KEY,), 101.0) is Answer.BUSY
-    assert device.write(firmware.DATA, (0,) * 31, 111.0) is Answer.ILLEGAL_VALUE
+    assert device.write(mailbox.DATA, (0,) * 32, 101.0) is Answer.BUSY
+    assert device.write(mailbox.EXIT, (mailbox.KEY,), 101.0) is Answer.BUSY
+    assert device.write(mailbox.DATA, (0,) * 31, 111.0) is Answer.ILLEGAL_VALUE
     assert device.status is Status.FAILED
-    assert device.write(firmware.EXIT, (firmware.KEY,), 112.0) is Answer.OK
+    assert device.write(mailbox.EXIT, (mailbox.KEY,), 112.0) is Answer.OK
     assert not device.answers
     device.step(120.0)
     assert (device.running, device.slots[1]) == ("2.1.0", b"")
