@@ -27,6 +27,7 @@ _TABLES = ("holding", "input", "coil", "discrete")
 _PLACE = re.compile(r"(?:(holding|input|coil|discrete):)?(\d+|0x[0-9a-fA-F]+)")
 _RANGE = re.compile(r"(holding|input|coil|discrete):(\d+|0x[0-9a-fA-F]+)-(\d+|0x[0-9a-fA-F]+)")
 _NAME = re.compile(r"[a-z0-9]+_[a-z0-9-]+")
+_ANOTHER = "refused: the device does not show that it is what --profile says"
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
@@ -67,7 +68,7 @@ def probe(
     """Find out what is on a bus: who answers, what it is, what its registers read. Reads only, unless told to write."""
     line, opener, where = _way(target, rtu, baud, parity, stop_bits, timeout_s)
     try:
-        units = units_of(unit)
+        units = units_of(unit, on_line=line is not None)
         places = [_place(text) for text in read or ()]
         ranges = [_range(text) for text in map_range or ()]
     except ValueError as error:
@@ -77,7 +78,7 @@ def probe(
     if write_profile is not None:
         _may_be_written(write_profile)
     profiles = _profiles(profiles_dir, profile) if compare or profile is not None else {}
-    order = _order(write_point, profiles, profile, units, yes=yes)
+    order = _order(write_point, profiles, profile, units, yes=yes, compare=compare)
     asked = Asked(
         units,
         profiles,
@@ -109,7 +110,7 @@ def probe(
     if expect is not None and not any(one.fitting for one in found):
         fail(f"nothing that was read is {expect:g}", EXIT.FAILED)
     if written is not None and written["error"] is not None:
-        fail(f"not written: {written['error']}", EXIT.FAILED)
+        fail(f"not written: {written['error']}", EXIT.REFUSED if written["error"] == _ANOTHER else EXIT.FAILED)
 
 
 async def _run(
@@ -119,8 +120,8 @@ async def _run(
         found = await Session(asker, asked, progress).run()
         if order is None or not found or asked.profile is None:
             return found, None
-        if any(match.identity is False for match in found[0].matches):
-            return found, {"point": order[0], "value": order[1], "error": "the device is another one", "reads": None}
+        if not any(match.profile == asked.profile and match.likely for match in found[0].matches):
+            return found, {"point": order[0], "value": order[1], "error": _ANOTHER, "reads": None}
         done = await write(asker, found[0].unit, asked.profiles[asked.profile], *order)
         return found, {"point": done.point, "value": done.value, "error": done.error, "reads": done.reads}
     finally:
@@ -204,13 +205,13 @@ def _profiles(folder: Path, only: str | None) -> dict[str, Profile]:
 
 
 def _order(
-    text: str | None, profiles: dict[str, Profile], profile: str | None, units: Any, *, yes: bool
+    text: str | None, profiles: dict[str, Profile], profile: str | None, units: Any, *, yes: bool, compare: bool
 ) -> tuple[str, float] | None:
     """What to write, refused here whatever the device is."""
     if text is None:
         return None
-    if profile is None or len(units) != 1:
-        fail("--write needs --profile and one --unit: what is written where has to be known", EXIT.USAGE)
+    if profile is None or len(units) != 1 or not compare:
+        fail("--write needs --profile, compared with the device, and one --unit", EXIT.USAGE)
     name, _, number = text.partition("=")
     points = profiles[profile].points
     try:

@@ -205,15 +205,19 @@ def _judged(reply: bytes, function: int) -> bytes | Refused:
     return Refused(code, f"function {function}: exception {code} ({name})")
 
 
-def units_of(text: str) -> Sequence[int]:
-    """Return the units that ``1``, ``1-10`` or ``1,3,200-205`` names. Raises ValueError."""
+def units_of(text: str, *, on_line: bool) -> Sequence[int]:
+    """Return the units that ``1``, ``1-10`` or ``1,3,200-205`` names. Raises ValueError.
+
+    On a serial line 0 is everybody at once, and what is above 247 is reserved.
+    """
+    least, most = (1, 247) if on_line else (0, 255)
     out: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
         if not low.isdecimal() or (high and not high.isdecimal()) or ("-" in part and not high):
             raise ValueError(f"units {text!r}: write 1, 1-10 or 1,3,200-205")
         first, last = int(low), int(high or low)
-        if not first <= last <= 255:
-            raise ValueError(f"units {text!r}: {part} is no unit or range of 0..255")
+        if not least <= first <= last <= most:
+            raise ValueError(f"units {text!r}: {part} is no unit or range of {least}..{most}")
         out += [unit for unit in range(first, last + 1) if unit not in out]
     return out

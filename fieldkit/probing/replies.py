@@ -73,19 +73,26 @@ def rtu_reply(data: bytes, unit: int, function: int) -> bytes | None:
     for at in range(len(data) - 4):
         if data[at] != unit or data[at + 1] & 0x7F != function:
             continue
-        for end in _ends(data, at):
-            if end <= len(data) and crc(data[at : end - 2]) == data[end - 2 : end]:
-                return data[at + 1 : end - 2]
+        end = at + _length(data[at:])
+        if at < end <= len(data) and crc(data[at : end - 2]) == data[end - 2 : end]:
+            return data[at + 1 : end - 2]
     return None
 
 
-def _ends(data: bytes, at: int) -> tuple[int, ...] | range:
-    """Where the frame that begins at ``at`` may end; of a reply without a length, anywhere that the CRC fits."""
-    function = data[at + 1]
+def _length(frame: bytes) -> int:
+    """Length of the reply that ``frame`` begins with, by its function code; 0 when it cannot be told (yet)."""
+    function = frame[1]
     if function & 0x80:
-        return (at + 5,)
+        return 5
     if function in _REPLY_BYTES:
-        return (at + 5 + data[at + 2],)
+        return 5 + frame[2]
     if function in _WRITE_BYTES:
-        return (at + 8,)
-    return range(at + 5, len(data) + 1)
+        return 8
+    if function != IDENTIFY or len(frame) < 8:
+        return 0
+    at = 8
+    for _ in range(frame[7]):
+        if at + 2 > len(frame):
+            return 0
+        at += 2 + frame[at + 1]
+    return at + 2

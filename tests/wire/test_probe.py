@@ -245,8 +245,14 @@ async def test_nothing_is_written_to_a_device_that_says_it_is_another() -> None:
     async with makers_device("danfoss-novocon-m") as (target, unit, endpoint):
         words = ("--unit", str(unit), "--profile", "racky_valve-controller", "--write", "xv_101=1", "--yes")
         ran = await probe(target, *words)
-        assert ran.code == 1
+        assert ran.code == 3
+        assert "does not show that it is" in ran.stderr
         assert writes_of(endpoint) == 0
+    async with scripted(answer_well) as device:
+        other = ("--profile", "racky_valve-controller", "--write", "xv_101=1", "--yes")
+        assert (await probe(f"127.0.0.1:{device.port}", *other)).code == 3
+        assert (await probe(f"127.0.0.1:{device.port}", *other, "--no-compare")).code == 2
+        assert {request.function for request in device.requests} <= {1, 2, 3, 4, 0x11, 0x2B}
 
 
 async def test_a_device_behind_a_serial_line_is_identified_and_mapped() -> None:
@@ -308,6 +314,7 @@ async def test_a_late_reply_on_a_line_is_not_taken_for_the_next_registers() -> N
         ("127.0.0.1:502", "--expect", "5"),
         ("127.0.0.1:502", "--profile", "schneider_pm5xx"),
         ("127.0.0.1:502", "--write-profile", "nonsense"),
+        ("/dev/ttyS99", "--units", "0-3"),
         ("/dev/ttyS99", "--parity", "X"),
         ("/dev/ttyS99", "--baud", "19201"),
     ],
