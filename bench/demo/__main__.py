@@ -22,10 +22,12 @@ from bench.demo.outcome import Outcome
 from bench.demo.report import claim_table, table_of, write_reports
 from bench.demo.screen import Screen, rack_table
 from bench.demo.site import LOOP, SITE
-from bench.demo.stage import Stage, StageError, set_stage
+from bench.demo.stage import Stage, StageError, set_stage, start_rackies
 from firmware_sim.client import ControlError
 
 BANNER = "SIMULATED - four racks on one CDU, one Valvey each, real Modbus TCP, real MQTT"
+RACKIES_S = 15.0
+"""Longest wait for the Rackies: an act is about the coolant, and goes on without them."""
 HURRIED_SCAN_S = 0.05
 """Scan of a Valvey whose time is hurried, in its own seconds: the slowest that is allowed."""
 _TOLD: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -34,6 +36,7 @@ _TOLD: dict[str, Callable[[dict[str, Any]], str]] = {
     ),
     "transition": lambda f: f"{f['from']} → {f['to']} ({f['event']})",
     "loop_event": lambda f: f"loop event: {f['what']}",
+    "power": lambda f: f"power {f['phase']}: {f['why']}",
     "second_trip_path": lambda f: f"second trip path: {f['what']}",
     "uncoordinated": lambda _f: "goes on without the coordinator",
     "lease_granted": lambda f: f"grants {f['rack']} leave to {f['work']} ({f['id']})",
@@ -75,6 +78,21 @@ async def _await_service(stage: Stage, bus: Listener) -> None:
     raise StageError(f"not all racks came into service: {states}; ended: {ended or 'none'}\n{log}")
 
 
+async def _set_beside(stage: Stage, bus: Listener, screen: Screen) -> None:
+    """Start the Rackies once the racks are in service: nobody's coolant waits for them."""
+    await asyncio.to_thread(start_rackies, stage)
+    if await bus.wait_for(lambda: _beside(stage, bus), RACKIES_S):
+        screen.say("a Racky beside each Valvey: power, health and lifecycle of its rack")
+    else:
+        screen.say("not every Racky is there yet; Valvey does not need it", "yellow")
+
+
+def _beside(stage: Stage, bus: Listener) -> bool:
+    """Whether each rack's Racky has found its power."""
+    found = (bus.rackies[rack.name].state if rack.name in bus.rackies else {} for rack in stage.racks)
+    return all(state.get("state") == "ON" for state in found)
+
+
 async def _play(act: Act, options: Options, console: Console, born_s: float) -> tuple[Stage, Played]:
     """Set the stage for one act and play it. The stage stands when this returns; on an error it is struck."""
     started_s = time.monotonic()
@@ -99,6 +117,8 @@ async def _play(act: Act, options: Options, console: Console, born_s: float) -> 
                 screen.say(
                     f"all racks in service after {startup_s:.2f} s; broker: {stage.broker.kind}, CDU: {options.mode}"
                 )
+                if options.racky:
+                    await _set_beside(stage, bus, screen)
                 outcome = await act.play()(stage, bus, screen)
             finally:
                 for task in (painting, listening):
@@ -187,11 +207,12 @@ def _short(path: Path) -> str:
 
 async def _keep(stage: Stage, console: Console) -> None:
     broker, config = stage.broker, _short(stage.options.out / "config" / "r01.yaml")
+    racky = f"  .venv/bin/racky health {config.replace('r01.yaml', 'racky-r01.yaml')}\n" if stage.options.racky else ""
     console.print(
         f"""\nEverything goes on running (Ctrl-C ends it). To play with, in another terminal:
   mosquitto_sub -h {broker.host} -p {broker.port} -v -t 'racky/v1/{SITE}/+/valvey/state'
   .venv/bin/valvey status {config}
-  .venv/bin/valvey request isolate {config} --why "a look around"
+{racky}  .venv/bin/valvey request isolate {config} --why "a look around"
   .venv/bin/firmware-sim fault add leak --rack r03 --place hose --value 2
   .venv/bin/firmware-sim fault list
   {_short(stage.options.out / "run.json")} names every port, process and file""",

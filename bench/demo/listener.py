@@ -38,6 +38,9 @@ class Listener:
         self._host, self._port, self._site, self._on_event = host, port, site, on_event
         self.racks: dict[str, News] = {}
         self.loops: dict[str, News] = {}
+        self.rackies: dict[str, News] = {}
+        """What each rack's Racky says, beside its Valvey in ``racks``."""
+        self._nodes = {Daemon.VALVEY: self.racks, Daemon.LOOP: self.loops, Daemon.RACKY: self.rackies}
         self.responses: dict[str, list[dict[str, Any]]] = {}
         """By the request's id, in the order they came."""
         self.observed = 0
@@ -73,8 +76,7 @@ class Listener:
         self.observed += 1
         if topic is None or topic.kind in {Kind.REQUEST, Kind.LEASE}:
             return  # what others ask is theirs to get right; the daemons' own messages are what is judged here
-        nodes = self.loops if topic.daemon is Daemon.LOOP else self.racks
-        news = nodes.setdefault(topic.node, News())
+        news = self._nodes[topic.daemon].setdefault(topic.node, News())
         if topic.kind is Kind.ALARM and not payload:
             news.alarms.pop(topic.rest[0], None)
             return
@@ -83,12 +85,12 @@ class Listener:
             self.invalid += 1
             self.faults.append(f"{name}: {judged.reason}")
             return
-        self._note(topic.node, news, topic.kind, json.loads(payload))
+        self._note(topic.daemon, topic.node, news, topic.kind, json.loads(payload))
         self.changed.set()
 
-    def _note(self, rack: str, news: News, kind: Kind, document: dict[str, Any]) -> None:
+    def _note(self, daemon: Daemon, rack: str, news: News, kind: Kind, document: dict[str, Any]) -> None:
         if kind in {Kind.TELEMETRY, Kind.EVENT}:
-            key = (rack, str(kind), document["boot_id"])
+            key = (f"{daemon}/{rack}", str(kind), document["boot_id"])
             self._first.setdefault(key, document["seq"])
             self._last[key] = max(self._last.get(key, 0), document["seq"])
             self._numbered.add((key, document["seq"]))
@@ -100,7 +102,7 @@ class Listener:
             news.online = document["status"] == "online"
         elif kind is Kind.EVENT:
             news.events.append(document)
-            self._on_event(rack, document)
+            self._on_event(f"{rack} Racky" if daemon is Daemon.RACKY else rack, document)
         elif kind is Kind.RESPONSE:
             self.responses.setdefault(str(document["id"]), []).append(document)
         elif kind is Kind.ALARM:

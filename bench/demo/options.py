@@ -24,6 +24,7 @@ class Options:
     keep: bool = False
     racks: int = 4
     coordinator: bool = False
+    racky: bool = False
     fast_s: float = 0.02
     picture: Path | None = None
     out: Path = ROOT / "build" / "demo"
@@ -49,6 +50,7 @@ def parse(arguments: list[str]) -> tuple[Options, tuple[Act, ...], float | None]
         help="simulated seconds per second, of plant and Valveys alike; figures of latency are claimed at 1 only",
     )
     parser.add_argument("--mqtt", default=None, metavar="HOST:PORT", help="use this broker")
+    parser.add_argument("--racky", action="store_true", help="racks with power shelves, and a Racky beside each Valvey")
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
     parser.add_argument(
         "--picture", type=Path, default=None, help="write the picture there as well, e.g. for the README"
@@ -62,6 +64,7 @@ def parse(arguments: list[str]) -> tuple[Options, tuple[Act, ...], float | None]
         seed=given.seed,
         mqtt=given.mqtt,
         keep=given.keep,
+        racky=given.racky,
         picture=given.picture,
         out=given.out.resolve(),
     )

@@ -32,6 +32,9 @@ class Children:
         self._running[name] = child
         return child
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._running
+
     def pid(self, name: str) -> int:
         return self._running[name].pid
 
@@ -55,7 +58,7 @@ class Children:
         self._running.clear()
 
     def _guards(self) -> list[subprocess.Popen[bytes]]:
-        return [child for name, child in self._running.items() if name.startswith("valvey-")]
+        return [child for name, child in self._running.items() if name.startswith(("valvey-", "racky-"))]
 
 
 def _reap(child: subprocess.Popen[bytes], end_s: float) -> None:

@@ -9,6 +9,7 @@ import yaml
 
 from bench.demo.broker import Broker
 from bench.demo.options import ROOT, Options
+from firmware_sim.bench_config import usual_power
 from firmware_sim.plant_config import RackConfig
 
 SITE, LOOP = "demo", "cdu1"
@@ -51,6 +52,26 @@ def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rac
     if options.coordinator:
         config["loop"] = LOOP
     return _write(options, broker, rack.name, config)
+
+
+def write_racky_file(options: Options, broker: Broker, ports: dict[str, Any], rack: RackConfig) -> Path:
+    """Write Racky's configuration of a rack: the shipped example, armed, with this rack's ratings and addresses."""
+    config = copy.deepcopy(_example("racky.yaml"))
+    state, power = options.out / "state" / f"racky-{rack.name}", usual_power(rack.rated_kw)
+    config |= {"site": SITE, "rack": rack.name, "simulated": True, "armed": True}
+    config["loop"] = LOOP if options.coordinator else "none"
+    for bus in config["buses"]:
+        config["buses"][bus]["tcp"] = ports["racks"][rack.name][bus]
+    for shelf, rating_kw in zip(config["power"]["shelves"], power.shelves_kw, strict=True):
+        shelf["rating_kw"] = rating_kw
+    config["power"] |= {
+        "rating_kw": rack.rated_kw,
+        "budget_kw": rack.rated_kw,
+        "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
+        "reclose": "automatic",  # a rack that Valvey has back in service gets its power back by itself
+    }
+    config["memory"] = {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
+    return _write(options, broker, f"racky-{rack.name}", config)
 
 
 def write_loop_file(options: Options, broker: Broker, ports: dict[str, Any], racks: tuple[RackConfig, ...]) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 from bench.demo.broker import Broker, start_broker
 from bench.demo.options import ROOT, Options
 from bench.demo.processes import Children
-from bench.demo.site import DEVICES, LOOP, SITE, write_loop_file, write_rack_file
+from bench.demo.site import DEVICES, LOOP, SITE, write_loop_file, write_rack_file, write_racky_file
 from fieldkit.errors import ConfigError
 from firmware_sim.client import ask
 from firmware_sim.demo_plant import demo_config
@@ -63,6 +63,14 @@ class Stage:
                 }
                 for rack in self.racks
             },
+            "rackies": {
+                rack.name: {
+                    "pid": self.children.pid(f"racky-{rack.name}"),
+                    "config": str(out / "config" / f"racky-{rack.name}.yaml"),
+                }
+                for rack in self.racks
+                if f"racky-{rack.name}" in self.children
+            },
             "loops": {
                 name: {"pid": self.children.pid(f"valvey-{name}"), "config": str(out / "config" / f"{name}.yaml")}
                 for name in loops
@@ -86,7 +94,16 @@ def set_stage(options: Options) -> Stage:
 def _set(options: Options, children: Children) -> Stage:
     out, racks = options.out, demo_config(options.racks).racks
     ports_file = out / "ports.json"
-    plant = ["run", "--racks", str(options.racks), "--mode", options.mode, "--seed", str(options.seed)]
+    plant = [
+        "run",
+        "--racks",
+        str(options.racks),
+        *(["--power"] if options.racky else []),
+        "--mode",
+        options.mode,
+        "--seed",
+        str(options.seed),
+    ]
     plant += ["--speed", str(options.speed), "--ports-file", str(ports_file)]
     children.start("firmware-sim", [sys.executable, "-m", "firmware_sim", *plant])
     broker = start_broker(children, out, options.mqtt)
@@ -106,6 +123,16 @@ def _set(options: Options, children: Children) -> Stage:
         stage.ask("load", rack=rack.name, kw=FIRST_LOAD * rack.rated_kw)
     (out / "run.json").write_text(json.dumps(stage.run_file(), indent=1))
     return stage
+
+
+def start_rackies(stage: Stage) -> None:
+    """Start a Racky beside each Valvey: racks are in service without it, and nobody waits for it."""
+    for rack in stage.racks:
+        path = write_racky_file(stage.options, stage.broker, stage.ports, rack)
+        stage.children.start(
+            f"racky-{rack.name}", ["nice", "-n", "10", sys.executable, "-m", "racky", "run", str(path)]
+        )
+    (stage.options.out / "run.json").write_text(json.dumps(stage.run_file(), indent=1))
 
 
 def _await_ports(children: Children, path: Path, within_s: float = 15.0) -> dict[str, Any]:
