@@ -17,7 +17,8 @@ def guided(target: str, words: list[str]) -> None:
 
     with atheris.instrument_imports(include=OURS):
         from tests.fuzz.targets import TARGETS
-    atheris.Setup([target, *words], TARGETS[target][0])
+    again = f"{sys.executable} -m {__spec__.name} {target} atheris"  # what a merge starts, through a shell
+    atheris.Setup([again, *words], TARGETS[target][0])
     atheris.Fuzz()
 
 
