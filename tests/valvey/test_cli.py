@@ -73,7 +73,10 @@ def test_arguments_become_the_types_that_the_request_has() -> None:
     assert arguments("reset", REQUESTS["reset"].args, ['sif=["SIF-1"]']) == {"sif": ["SIF-1"]}
     assert arguments("isolate", REQUESTS["isolate"].args, ["force=true"]) == {"force": True}
     assert arguments("lock", REQUESTS["lock"].args, ["owner=17"]) == {"owner": "17"}
-    assert arguments("bypass", REQUESTS["bypass"].args, ["name=SIF-1", "for_s=60"]) == {"name": "SIF-1", "for_s": pytest.approx(60.0)}
+    assert arguments("bypass", REQUESTS["bypass"].args, ["name=SIF-1", "for_s=60"]) == {
+        "name": "SIF-1",
+        "for_s": pytest.approx(60.0),
+    }
     assert json.dumps(arguments("set_point", REQUESTS["set_point"].args, ["fcv_pct=55.5"]))
 
 

@@ -52,14 +52,35 @@ SEQUENCES: dict[str, st.SearchStrategy[Any]] = {
     "shut_since_s": MAYBE,
     "grant": st.none() | TEXTS,
     "leasing": st.builds(
-        Leasing, st.integers(0, 2**40), st.integers(0, 99), st.none() | TEXTS, st.dictionaries(TEXTS, TIMES | TEXTS), TIMES,
-        st.none() | TEXTS, TIMES,
-        st.lists(st.builds(Ask, TEXTS, st.sampled_from(Act), TEXTS, st.none() | TEXTS, st.integers(0, 99), st.just({}), TIMES)).map(tuple),
-        st.none() | st.tuples(TEXTS, st.none() | TEXTS), TIMES, st.none() | st.tuples(TEXTS, TEXTS),
+        Leasing,
+        st.integers(0, 2**40),
+        st.integers(0, 99),
+        st.none() | TEXTS,
+        st.dictionaries(TEXTS, TIMES | TEXTS),
+        TIMES,
+        st.none() | TEXTS,
+        TIMES,
+        st.lists(
+            st.builds(
+                Ask, TEXTS, st.sampled_from(Act), TEXTS, st.none() | TEXTS, st.integers(0, 99), st.just({}), TIMES
+            )
+        ).map(tuple),
+        st.none() | st.tuples(TEXTS, st.none() | TEXTS),
+        TIMES,
+        st.none() | st.tuples(TEXTS, TEXTS),
     ),
-    "waiting": st.none() | st.builds(
-        Waiting, TEXTS, TEXTS, TEXTS, TEXTS, st.dictionaries(TEXTS, st.booleans() | TIMES | TEXTS), TEXTS, TEXTS,
-        st.none() | st.integers(0, 99), TIMES,
+    "waiting": st.none()
+    | st.builds(
+        Waiting,
+        TEXTS,
+        TEXTS,
+        TEXTS,
+        TEXTS,
+        st.dictionaries(TEXTS, st.booleans() | TIMES | TEXTS),
+        TEXTS,
+        TEXTS,
+        st.none() | st.integers(0, 99),
+        TIMES,
     ),
     "fcv_pct": TIMES,
     "state_seq": st.integers(0, 2**40),
