@@ -5,6 +5,7 @@ modes. Feed-forward: the neighbours keep their flow when the total loses just wh
 dP as measured at the CDU (not in constant dP: there it is the set-point). Slow trim: the head that the neighbours feel.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import copysign, exp, log, sqrt
 
@@ -138,6 +139,8 @@ def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> t
         hold = replace(hold, fast=min(max(hold.fast + step, -MOST_FAST), MOST_FAST))
     if hold.mode is Mode.CONSTANT_DP:
         wanted = hold.anchor * (1.0 + hold.slow) + (0.0 if view.limits.dp_remote else loss)
+    elif hold.mode is Mode.CONSTANT_FLOW and hold.asked:
+        wanted = _summed_lpm(view, flows)
     elif hold.mode is Mode.CONSTANT_FLOW:
         wanted = (hold.anchor + after - before) * sqrt(target / hold.dp_kpa) * exp(0.5 * hold.fast)
     else:
@@ -155,6 +158,15 @@ def _asked_lpm(view: LoopView, name: str) -> float | None:
 def _more_asked_lpm(view: LoopView, hold: Hold) -> float:
     """How much more the neighbours ask for than when the work began; one that is not heard asks for what it did last."""
     return sum(view.memory.asked.get(name, was) - was for name, was in hold.asked.items() if name not in hold.flows)
+
+
+def _summed_lpm(view: LoopView, flows: Mapping[str, float]) -> float:
+    """What the neighbours ask for and the worked racks take, corrected as at rest: trims with a memory swing against valves that answer."""
+    others = view.limits.racks.keys() - view.memory.asked.keys()
+    worked = sum(_worked_lpm(view, name, flows.get(name, 0.0)) for name in sorted(others))
+    dp_kpa = view.dp_kpa()
+    correction = 0.0 if dp_kpa is None or dp_kpa <= 0.0 else following.trim(dp_kpa / view.limits.design_dp_kpa)
+    return (sum(view.memory.asked.values()) + worked) * (1.0 + correction)
 
 
 def _felt(view: LoopView, hold: Hold) -> Hold:

@@ -274,8 +274,15 @@ def test_during_work_what_the_neighbours_ask_for_is_fed_forward() -> None:
     assert set_point(loop) == pytest.approx(760.0, rel=0.003)
     loop.lose("r2", "FY-101", "FT-101", "FT-102")
     loop.put("r2", state=State.ISOLATED)
-    loop.run(10.0)
-    assert set_point(loop) == pytest.approx(740.0, rel=0.003)
+    loop.run(20.0)
+    assert set_point(loop) == pytest.approx(540.0, rel=0.003)
+    loop.cdu["PT-201"] = 150.0 + 1.3 * 205.0
+    loop.run(5.0)
+    assert set_point(loop) == pytest.approx(540.0 * (1.0 + following.trim(1.3)), rel=0.003)
+    for lost in (None, 150.0):  # no pressure, no correction
+        loop.cdu["PT-201"] = lost
+        loop.run(5.0)
+        assert set_point(loop) == pytest.approx(540.0, rel=0.003)
 
 
 def test_after_the_work_it_goes_on_following() -> None:
