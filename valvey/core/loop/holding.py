@@ -5,7 +5,6 @@ modes. Feed-forward: the neighbours keep their flow when the total loses just wh
 dP as measured at the CDU (not in constant dP: there it is the set-point). Slow trim: the head that the neighbours feel.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import copysign, exp, log, sqrt
 
@@ -21,6 +20,9 @@ from valvey.core.loop.works import busy_racks
 
 MOST_FAST, MOST_SLOW = 0.3, 0.1
 """Bounds of the trims: of ln dP, and of the share of dP."""
+HELD = 0.4
+"""Where the sum is followed: its correction by ln of what header dP has lost since the work began. At valves that stand still 0.5 would undo the whole
+loss; four fifths of that do not swing yet (all of it do), and are ahead of the worked rack's meters, which tell what it takes some seconds late."""
 MEAN_S = 10.0
 """Neighbours are judged by means over this."""
 DEADBAND = 0.001
@@ -140,7 +142,7 @@ def follow(view: LoopView, hold: Hold, moving: frozenset[str], dt_s: float) -> t
     if hold.mode is Mode.CONSTANT_DP:
         wanted = hold.anchor * (1.0 + hold.slow) + (0.0 if view.limits.dp_remote else loss)
     elif hold.mode is Mode.CONSTANT_FLOW and hold.asked:
-        wanted = _summed_lpm(view, flows)
+        wanted = _summed_lpm(view, hold)
     elif hold.mode is Mode.CONSTANT_FLOW:
         wanted = (hold.anchor + after - before) * sqrt(target / hold.dp_kpa) * exp(0.5 * hold.fast)
     else:
@@ -160,13 +162,15 @@ def _more_asked_lpm(view: LoopView, hold: Hold) -> float:
     return sum(view.memory.asked.get(name, was) - was for name, was in hold.asked.items() if name not in hold.flows)
 
 
-def _summed_lpm(view: LoopView, flows: Mapping[str, float]) -> float:
+def _summed_lpm(view: LoopView, hold: Hold) -> float:
     """What the neighbours ask for and the worked racks take, corrected as at rest: trims with a memory swing against valves that answer."""
     others = view.limits.racks.keys() - view.memory.asked.keys()
-    worked = sum(_worked_lpm(view, name, flows.get(name, 0.0)) for name in sorted(others))
-    dp_kpa = view.dp_kpa()
-    correction = 0.0 if dp_kpa is None or dp_kpa <= 0.0 else following.trim(dp_kpa / view.limits.design_dp_kpa)
-    return (sum(view.memory.asked.values()) + worked) * (1.0 + correction)
+    worked = sum(_worked_lpm(view, name, hold.flows.get(name, 0.0)) for name in sorted(others))
+    total, dp_kpa = sum(view.memory.asked.values()) + worked, view.dp_kpa()
+    if dp_kpa is None or dp_kpa <= 0.0:
+        return total
+    lost = min(max(HELD * log(hold.dp_kpa / dp_kpa), -following.MOST_TRIM), following.MOST_TRIM)
+    return total * (1.0 + following.trim(dp_kpa / view.limits.design_dp_kpa) + lost)
 
 
 def _felt(view: LoopView, hold: Hold) -> Hold:
