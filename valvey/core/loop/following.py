@@ -46,8 +46,8 @@ def asked(view: LoopView, dt_s: float) -> Mapping[str, float]:
             continue
         told = view.point(name, ASKED_TAG)
         now = needs[name] if told is None else told
-        if before is None:
-            out[name] = now
+        if before is None:  # in service a moment ago, perhaps, and not under load yet: it goes on from what it takes
+            out[name] = max(now, view.flow_lpm(name) or 0.0) if told is None else now
             continue
         lag_s = LOAD_FALL_S if told is None and now < before else SMOOTH_S
         out[name] = before + (1.0 - exp(-dt_s / lag_s)) * (now - before)

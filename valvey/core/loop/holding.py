@@ -20,9 +20,9 @@ from valvey.core.loop.works import busy_racks
 
 MOST_FAST, MOST_SLOW = 0.3, 0.1
 """Bounds of the trims: of ln dP, and of the share of dP."""
-HELD = 0.4
+HELD = 0.25
 """Where the sum is followed: its correction by ln of what header dP has lost since the work began. At valves that stand still 0.5 would undo the whole
-loss; four fifths of that do not swing yet (all of it do), and are ahead of the worked rack's meters, which tell what it takes some seconds late."""
+loss; half of that is far from swinging (all of it does), and is ahead of the worked rack's meters, which tell what it takes some seconds late."""
 MEAN_S = 10.0
 """Neighbours are judged by means over this."""
 DEADBAND = 0.001
