@@ -137,7 +137,8 @@ class Conversation:
             if left_s <= 0.0:
                 return False
             try:
-                await asyncio.wait_for(self._news.wait(), left_s)
+                async with asyncio.timeout(left_s):
+                    await self._news.wait()
             except TimeoutError:
                 return done()
         return True

@@ -49,7 +49,8 @@ class CanaryWatch:
                 self._heard.clear()
                 send(self._song)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._heard.wait(), self.canary.patience_s)
+                    async with asyncio.timeout(self.canary.patience_s):
+                        await self._heard.wait()
                 if not self._heard.is_set():
                     self.round_trip_s = None
                 if self._heard.is_set() is not self._proven:

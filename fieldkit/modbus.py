@@ -183,7 +183,8 @@ class TcpLink(Link):
         client.ctx.framer = _Framer(self._stream)
         try:
             # client.connect() would hide why it failed
-            await asyncio.wait_for(client.ctx.call_create(), self._timeout_s)
+            async with asyncio.timeout(self._timeout_s):
+                await client.ctx.call_create()
             if (transport := client.ctx.transport) is None:
                 raise ConnectionResetError("closed by the device as soon as it was made")
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

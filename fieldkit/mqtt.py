@@ -97,7 +97,8 @@ class MqttSession:
             finally:
                 _discard(client)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await self._stopping.wait()
         self._become("stopped", "")
 
     def stop(self) -> None:

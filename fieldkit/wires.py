@@ -153,9 +153,8 @@ def stream(host: str, port: int, timeout_s: float) -> Opener:
     async def open_stream(received: Received, lost: Lost) -> Wire:
         loop = asyncio.get_running_loop()
         try:
-            _, protocol = await asyncio.wait_for(
-                loop.create_connection(lambda: _Stream(received, lost), host, port), timeout_s
-            )
+            async with asyncio.timeout(timeout_s):
+                _, protocol = await loop.create_connection(lambda: _Stream(received, lost), host, port)
         except TimeoutError:
             raise OSError(f"no answer to the connection attempt in {timeout_s:g} s") from None
         return protocol

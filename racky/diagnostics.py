@@ -81,7 +81,8 @@ class Diagnostics:
             return await process.wait()
 
         try:
-            code = await asyncio.wait_for(to_its_end(), run.timeout_s / self._speed)
+            async with asyncio.timeout(run.timeout_s / self._speed):
+                code = await to_its_end()
         except TimeoutError:
             return RunTold(
                 run.key, RunStatus.TIMEOUT, f"did not end in {run.timeout_s:g} s; {_short(last)}".rstrip("; ")
@@ -104,7 +105,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE_S)
+            async with asyncio.timeout(GRACE_S):
+                await process.wait()
 
 
 def _short(text: str) -> str:

@@ -61,7 +61,8 @@ class Loops:
             if left_s <= 0.0:
                 return False
             try:
-                await asyncio.wait_for(self._news.wait(), left_s)
+                async with asyncio.timeout(left_s):
+                    await self._news.wait()
             except TimeoutError:
                 return true()
         return True

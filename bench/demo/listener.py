@@ -126,5 +126,6 @@ class Listener:
                         return True
                     self.changed.clear()
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self.changed.wait(), 0.1)
+                        async with asyncio.timeout(0.1):
+                            await self.changed.wait()
         return holds()

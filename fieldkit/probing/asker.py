@@ -71,7 +71,8 @@ class Asker:
         self._stream.restart()
         self._why_closed, self._buffer = "", b""
         try:
-            self._wire = await asyncio.wait_for(self._opener(self._received, self._lost), max(1.0, self._timeout_s))
+            async with asyncio.timeout(max(1.0, self._timeout_s)):
+                self._wire = await self._opener(self._received, self._lost)
         except TimeoutError:
             raise UnreachableError(f"{self.where}: no answer to the connection attempt") from None
         except OSError as error:
@@ -139,7 +140,8 @@ class Asker:
             if left_s <= 0.0 or self._wire is None:
                 break
             try:
-                await asyncio.wait_for(self._heard.wait(), left_s)
+                async with asyncio.timeout(left_s):
+                    await self._heard.wait()
             except TimeoutError:
                 continue
             self._heard.clear()
