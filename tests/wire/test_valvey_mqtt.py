@@ -185,7 +185,7 @@ def _bounce_the_session(port: int) -> None:
 async def test_an_expired_request_is_refused(desk: tuple[Guarded, int]) -> None:
     async with listening(desk[1], f"{BASE}/#") as listener:
         seq = (await state(listener))["state_seq"]
-        asked = a_request("set_point", args={"fcv_pct": 70.0}, expect_seq=seq, expires_at=time.time() - 1.0)  # ruff: ignore[banned-api]
+        asked = a_request("set_point", args={"fcv_pct": 70.0}, expect_seq=seq, expires_at=time.time() - 1.0)
         assert (await answer(listener, asked))["code"] == "expired"
 
 
