@@ -12,6 +12,7 @@ from valvey.core.limits import LPM_PER_KW
 from valvey.core.loop import following, persist
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.gate import STEP_FRACTION
+from valvey.core.loop.holding import HELD
 from valvey.core.loop.limits import Mode
 from valvey.core.loop.memory import Written
 
@@ -117,9 +118,11 @@ def test_it_stays_within_the_sites_bounds_and_above_the_pumps_least_flow() -> No
 
 
 def test_a_rack_that_tells_no_set_point_counts_by_its_load_the_bursts_of_which_are_waited_out() -> None:
-    loop = asking(200.0, 200.0, 200.0)
+    loop = PaperLoop()
+    ask(loop, 200.0, 200.0, 200.0)
+    loop.put("r4", points={"FT-101": 180.0, "FT-102": 180.0})
     need = 1.05 * LPM_PER_KW * 120.0
-    loop.run(60.0)
+    loop.settled().run(60.0)
     assert set_point(loop) == pytest.approx(600.0 + need, rel=following.BAND)
     loop.put("r4", points={"JT-101": 60.0, "ET-101": 60.0})
     loop.scan()
@@ -131,6 +134,31 @@ def test_a_rack_that_tells_no_set_point_counts_by_its_load_the_bursts_of_which_a
     loop.scan()
     up = 1.0 - exp(-DT_S / following.SMOOTH_S)
     assert loop.memory.asked["r4"] == pytest.approx(low + up * (need - low))
+
+
+@pytest.mark.parametrize(
+    ("told", "begins"), [({"FT-101": 280.0, "FT-102": 280.0}, 280.0), ({}, 1.05 * LPM_PER_KW * 120.0)]
+)
+def test_a_rack_that_has_just_come_into_service_goes_on_from_what_it_takes(
+    told: dict[str, float], begins: float
+) -> None:
+    loop = asking(200.0, 200.0, 200.0)
+    loop.put("r4", state=State.OPENING)
+    loop.run(1.0)
+    assert "r4" not in loop.memory.asked
+    loop.lose("r4", "FT-101", "FT-102")
+    loop.put("r4", state=State.FLOWING, points=told)
+    loop.scan()
+    assert loop.memory.asked["r4"] == pytest.approx(begins)
+
+
+def test_one_that_tells_at_once_what_it_asks_for_is_believed_at_once() -> None:
+    loop = asking(200.0, 200.0, 200.0)
+    loop.put("r4", state=State.OPENING)
+    loop.run(1.0)
+    loop.put("r4", state=State.FLOWING, points={"FY-101": 150.0, "FT-101": 280.0, "FT-102": 280.0})
+    loop.scan()
+    assert loop.memory.asked["r4"] == 150.0
 
 
 def test_what_is_told_is_smoothed_alike_up_and_down() -> None:
@@ -276,11 +304,18 @@ def test_during_work_what_the_neighbours_ask_for_is_fed_forward() -> None:
     loop.put("r2", state=State.ISOLATED)
     loop.run(20.0)
     assert set_point(loop) == pytest.approx(540.0, rel=0.003)
-    loop.cdu["PT-201"] = 150.0 + 1.3 * 205.0
-    loop.run(5.0)
-    assert set_point(loop) == pytest.approx(540.0 * (1.0 + following.trim(1.3)), rel=0.003)
-    for lost in (None, 150.0):  # no pressure, no correction
-        loop.cdu["PT-201"] = lost
+    for dp_kpa, lost in (
+        (266.5, HELD * log(210.0 / 266.5)),
+        (195.0, HELD * log(210.0 / 195.0)),
+        (2000.0, -0.1),
+        (60.0, 0.1),
+    ):
+        loop.cdu["PT-201"] = 150.0 + dp_kpa
+        loop.run(10.0)
+        wanted = 540.0 * (1.0 + following.trim(dp_kpa / 205.0) + lost)
+        assert set_point(loop) == pytest.approx(wanted, rel=0.002)
+    for nothing in (None, 150.0):  # no pressure, no correction
+        loop.cdu["PT-201"] = nothing
         loop.run(5.0)
         assert set_point(loop) == pytest.approx(540.0, rel=0.003)
 

@@ -46,7 +46,7 @@ def serve(bench: FlowBench, *works: str) -> None:
         bench.run(5.0)
         print(f"{len(bench.limits.racks)} racks: {work}: worst {bench.most_pct():+.2f} %")
         assert bench.judged == bench.worst.keys()
-        assert abs(bench.most_pct()) < WORST_PCT, work
+        assert abs(bench.most_pct()) < WORST_PCT, (work, bench.worst)
 
 
 def calm(bench: FlowBench, for_s: float = 60.0) -> None:
