@@ -23,8 +23,7 @@ from fieldkit.flush import PromptWriter
 from fieldkit.mqtt_types import Incoming, Quarrel, Settings, Status
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
 
-_AUTH_CODES = frozenset({0x86, 0x87, 0x8A, 0x8C})
-_TAKEN_OVER = 0x8E
+_AUTH_CODES, _TAKEN_OVER = frozenset({0x86, 0x87, 0x8A, 0x8C}), 0x8E
 _STABLE_S = 10.0
 """A connection that lived so long is no part of a quarrel: the next attempt starts from the shortest wait."""
 _GOODBYE_S = 1.0
