@@ -82,7 +82,8 @@ def test_what_is_needed_is_a_tag_that_valvey_reads() -> None:
 
 
 def test_the_outputs_are_the_commands_of_the_tag_table() -> None:
-    commands = {row.tag for row in TAGS if row.signal in {Signal.COMMAND, Signal.ANALOGUE_COMMAND}}
+    kinds = {Signal.COMMAND, Signal.ANALOGUE_COMMAND, Signal.CODED_COMMAND}
+    commands = {row.tag for row in TAGS if row.signal in kinds}
     assert set(OUTPUT_TAGS) == commands
     assert set(READ_BACK) == {row.tag for row in TAGS if row.signal is Signal.COMMAND}
 
