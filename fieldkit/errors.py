@@ -41,6 +41,11 @@ class ConfigError(ValueError):
         self.faults = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    @property
+    def counted(self) -> str:
+        """How many there are, and then each on its line."""
+        return f"{'1 fault' if len(self.faults) == 1 else f'{len(self.faults)} faults'}\n{self}"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

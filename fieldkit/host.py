@@ -16,7 +16,9 @@ from fieldkit.supervise import Death, Supervisor
 from fieldkit.wallclock import BootClock, WallClock
 
 if TYPE_CHECKING:
+    from fieldkit.letters import Sender
     from fieldkit.mqtt import MqttSession
+    from fieldkit.topics import Daemon
 
 MOST_JOURNAL_MB = 256
 SESSION_END_LOOKS = 150
@@ -40,7 +42,7 @@ class Host:
     def __init__(
         self, log: Logbook, *, speed: float | None, simulated: bool, memory: Path, journal: Path, journal_mb: int | None
     ) -> None:
-        self.log = log
+        self.log, self.simulated = log, simulated
         self.clock = BootClock(speed=speed or 1.0, simulated=simulated)
         self.wall = WallClock(self.clock)
         self.store = Store(memory, self._disk)
@@ -49,6 +51,27 @@ class Host:
         self.supervisor = Supervisor(self._died)
         self.keeping: Keeping | None = None
         self.journal_trouble: str | None = None
+
+    def sender(self, daemon: "Daemon", site: str, node: str, digest: str) -> "Sender":
+        """Who this daemon is, in what it tells."""
+        from fieldkit.letters import Sender
+
+        return Sender(
+            site=site,
+            node=node,
+            daemon=daemon,
+            simulated=self.simulated,
+            version=version(),
+            boot_id=self.clock.boot_id(),
+            config_digest=digest,
+            since_wall_s=self.wall.now_s(),
+            wall_of=self.wall.of,
+            synced=lambda: self.wall.synced,
+        )
+
+    def notice(self, event: str, fields: dict[str, object]) -> None:
+        """Log what a session says of itself."""
+        self.log.note(event, **fields)
 
     async def until_told(self, stop: asyncio.Event, *others: Coroutine[Any, Any, Any]) -> None:
         """Return at a signal, or when one of ``others`` has ended. Raises what ended an essential task."""
@@ -62,6 +85,11 @@ class Host:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def talk(self, session: "MqttSession") -> None:
+        """Run the session with the broker to the daemon's end."""
+        await session.run()
+        await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
 
     async def say_goodbye(self, session: "MqttSession | None") -> None:
         """Let a session that was told to stop do so, bounded, and end the tasks."""

@@ -14,6 +14,8 @@ _SHAPE = re.compile(r"([A-Z]{1,4})-([1-9][0-9]{2})([A-Z]?)")
 
 WRITE_ACK = "WRITE-ACK"
 """Not a tag of the plant: when the valve controller last acknowledged a write, as a reading."""
+SYS_STORE = "SYS-STORE"
+"""Nor is this: 1 while a daemon's memory or journal cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,20 @@
 """Commands that work on this machine alone: ``run``, ``check-config``, ``field``, ``draw``."""
 
-import json
 import sys
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fieldkit.cli_parts import AsOutput, ConfigArg, Output, fail, tell
-from fieldkit.errors import ConfigError
-from fieldkit.exit_codes import EXIT
+from fieldkit.cli_parts import AsOutput, ConfigArg, Output, checked, draw_pages, tell
+from fieldkit.cli_parts import loaded as loaded_or_exit
 from racky.config import RackyConfig, load
 
 
 def load_config(path: Path) -> RackyConfig:
     """Read and check a rack's file of Racky, or exit with every fault told."""
-    try:
-        return load(path)
-    except ConfigError as error:
-        fail(f"{len(error.faults)} faults\n{error}", EXIT.USAGE)
+    return loaded_or_exit(load, path)
 
 
 def run(config: ConfigArg) -> None:
@@ -32,15 +26,7 @@ def run(config: ConfigArg) -> None:
 
 def check_config(config: ConfigArg, output: AsOutput = Output.TEXT) -> None:
     """Check a rack's file of Racky with its profiles, gates and manifest: every fault at once, with line, key and what is allowed."""
-    try:
-        loaded = load(config)
-    except ConfigError as error:
-        if output is Output.JSON:
-            faults = [asdict(fault) for fault in error.faults]
-            typer.echo(json.dumps({"ok": False, "errors": faults, "digest": None}, indent=1))
-        else:
-            typer.echo(f"{len(error.faults)} faults\n{error}")
-        raise typer.Exit(int(EXIT.USAGE)) from error
+    loaded = checked(load, config, output)
     power, gates = loaded.data.power, len(loaded.gates)
     text = (
         f"{config}: ok, power shelves: {len(power.shelves)}, battery shelves: {len(power.batteries)}, tags: {len(loaded.inputs)}, "
@@ -88,12 +74,4 @@ def draw(
     """Write Racky's pages of docs/generated from the code's own tables."""
     from racky import draw as pages
 
-    stale = pages.stale(out)
-    if not check:
-        pages.write(out)
-    for path in stale:
-        typer.echo(f"{path}: {'is stale: run `racky draw`' if check else 'written'}")
-    if check and stale:
-        raise typer.Exit(int(EXIT.FAILED))
-    if not stale:
-        typer.echo("all pages are as the code says")
+    draw_pages("racky draw", pages, out, check=check)

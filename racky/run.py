@@ -5,9 +5,9 @@ import uuid
 
 from fieldkit import broker
 from fieldkit.host import Host, run_alone, version
-from fieldkit.letters import Sender
 from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
+from fieldkit.tag import SYS_STORE
 from fieldkit.topics import Daemon as Branch
 from racky.config import RackyConfig
 from racky.core import persist
@@ -18,7 +18,7 @@ from racky.core.step import Scan, step
 from racky.desk import Desk
 from racky.diagnostics import Diagnostics
 from racky.field import Field
-from racky.keeper import PERIOD_S, STORE_TAG, Keeper, find
+from racky.keeper import PERIOD_S, Keeper, find
 from racky.recorder import Recorder
 from racky.sender import metas
 from racky.to_setup import to_setup
@@ -42,7 +42,7 @@ class Daemon(Host):
             journal_mb=None if data.journal is None else data.journal.most_mb,
         )
         self.config, self.setup = config, to_setup(config)
-        self.max_age_s = {**config.max_age_s, STORE_TAG: PERIOD_S}
+        self.max_age_s = {**config.max_age_s, SYS_STORE: PERIOD_S}
         commands = {} if data.lifecycle is None else {one.id: one.command for one in data.lifecycle.diagnostics}
         self.diagnostics = Diagnostics(commands, self.clock.speed)
         self.memory = Memory()
@@ -75,7 +75,7 @@ class Daemon(Host):
         """One step: read, decide, write, keep, record, tell."""
         await field.read()
         now_s, hearing = self.clock.now_s(), desk.hearing
-        keeper.look(now_s)
+        keeper.show(now_s)
         requests = hearing.inbox.take()
         sight = Sight(
             now_s,
@@ -123,7 +123,7 @@ class Daemon(Host):
         if not left.readable:
             self.log.trouble("memory_not_readable", detail=left.trouble)
         boot_id, now_s = self.clock.boot_id(), self.clock.now_s()
-        self.memory = persist.begin(left.memory, boot_id=boot_id, now_s=now_s, readable=left.readable)
+        self.memory = persist.begin(left.memory or Memory(), boot_id=boot_id, now_s=now_s, readable=left.readable)
         self.log.note(
             "started", version=version(), simulated=data.simulated, armed=data.armed, digest=self.config.digest,
             was=None if self.memory.power.was is None else str(self.memory.power.was),
@@ -132,18 +132,7 @@ class Daemon(Host):
 
     def _desk(self, field: Field, event_seq: int) -> Desk:
         data = self.config.data
-        sender = Sender(
-            site=data.site,
-            node=data.rack,
-            daemon=Branch.RACKY,
-            simulated=data.simulated,
-            version=version(),
-            boot_id=self.clock.boot_id(),
-            config_digest=self.config.digest,
-            since_wall_s=self.wall.now_s(),
-            wall_of=self.wall.of,
-            synced=lambda: self.wall.synced,
-        )
+        sender = self.sender(Branch.RACKY, data.site, data.rack, self.config.digest)
         return Desk(
             sender,
             field.readings,
@@ -172,9 +161,8 @@ class Daemon(Host):
         mqtt, rack = self.config.data.mqtt, self.config.data.rack
         client_id = mqtt.client_id or f"racky-{rack}-{uuid.uuid4().hex[:8]}"
         settings = broker.settings_of(mqtt, self.config.path, client_id)
-        session = desk.connect(settings, lambda event, fields: self.log.note(event, **fields))
-        await session.run()
-        await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
+        session = desk.connect(settings, self.notice)
+        await self.talk(session)
 
     async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. Outputs stay as they are."""

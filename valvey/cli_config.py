@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fieldkit.cli_parts import draw_pages
 from fieldkit.errors import ConfigError, Fault
 from valvey import draw as pages
 from valvey.cli_parts import Output
@@ -20,7 +21,6 @@ from valvey.loop import cli as loop_cli
 from valvey.loop.cli import is_loop
 
 BAD_CONFIGURATION = 2
-STALE = 1
 WIDTH = 160
 """Columns where no terminal says how wide it is, so that a pipe gets whole lines."""
 
@@ -73,15 +73,7 @@ def draw(
     out: Annotated[Path, typer.Option("--out", help="the project's directory")] = Path(),
 ) -> None:
     """Write docs/generated and the tables of SAFETY.md from the code's own tables."""
-    stale = pages.stale(out)
-    if not check:
-        pages.write(out)
-    for path in stale:
-        typer.echo(f"{path}: {'is stale: run `valvey draw`' if check else 'written'}")
-    if check and stale:
-        raise typer.Exit(STALE)
-    if not stale:
-        typer.echo("all pages are as the code says")
+    draw_pages("valvey draw", pages, out, check=check)
 
 
 def _print(document: dict[str, Any]) -> None:

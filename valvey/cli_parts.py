@@ -8,8 +8,8 @@ from fieldkit.cli_parts import ConfigArg as ConfigArg
 from fieldkit.cli_parts import Output as Output
 from fieldkit.cli_parts import WhyOption as WhyOption
 from fieldkit.cli_parts import fail as fail
+from fieldkit.cli_parts import loaded
 from fieldkit.cli_parts import tell as tell
-from fieldkit.errors import ConfigError
 from fieldkit.exit_codes import EXIT as EXIT
 
 if TYPE_CHECKING:
@@ -20,7 +20,4 @@ def load_config(path: Path) -> "RackConfig":
     """Read and check a rack's file, or exit with every fault told."""
     from valvey.config import load
 
-    try:
-        return load(path)
-    except ConfigError as error:
-        fail(f"{len(error.faults)} faults\n{error}", EXIT.USAGE)
+    return loaded(load, path)

@@ -7,13 +7,15 @@ import asyncio
 import getpass
 import json
 
+from fieldkit.kept import pack
 from fieldkit.service import AlreadyRunningError, InstanceLock
 from fieldkit.store import Found, Store
 from fieldkit.wallclock import BootClock
 from valvey.config_rack import RackConfig
+from valvey.core import persist
 from valvey.core.chart import FIRST_STEP, State
 from valvey.core.memory import Inventory, Memory
-from valvey.keeper import MEMORY, pack
+from valvey.keeper import MEMORY
 from valvey.paths import Paths
 
 STATES = (State.FLOWING, State.ISOLATED)
@@ -74,7 +76,7 @@ async def _write(config: RackConfig, state: State, why: str, paths: Paths) -> No
         )
         note = {"at": clock.utc().isoformat(), "state": state, "by": getpass.getuser(), "why": why, "simulated": True}
         store.append_nowait(LOG, json.dumps(note).encode())
-        ticket = store.save_nowait(MEMORY, pack(memory, 0))
+        ticket = store.save_nowait(MEMORY, pack(persist.to_dict(memory), 0))
         if not await store.saved(ticket, WRITE_S):
             raise RefusedError(
                 f"{paths.memory}: cannot be written: {'; '.join(troubles) or 'the disk does not answer'}"

@@ -5,80 +5,41 @@ What matters (a transition, a latch, a lock, an answer) is handed over in its sc
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from fieldkit.reading import Quality, Reading
-from fieldkit.store import Found, Store
-from fieldkit.units import Unit
+from fieldkit.kept import Kept, Left
+from fieldkit.kept import find as find_record
+from fieldkit.reading import Reading
+from fieldkit.store import Store
 from valvey.core import persist
 from valvey.core.lifecycle import ANSWERED_MAX
 from valvey.core.memory import Answered, Memory
 from valvey.done import Done
 
 PERIOD_S = 1.0
-STALLED_S = 2.0
-"""What waits longer for the disk is a storage fault, told by SYS-STORE and its alarm."""
-SYS_STORE = "SYS-STORE"
-RECORD_FORMAT = 1
 MEMORY, ANSWERS = "memory", "answers"
 """Names of the document and of the log in the store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What the last process left. ``readable`` is False when there was something that cannot be believed."""
-
-    memory: Memory | None
-    readable: bool
-    event_seq: int = 0
-    trouble: str = ""
-
-
-def pack(memory: Memory, event_seq: int) -> bytes:
-    """Return the record that is kept: the memory without its answers, and the number of the next event."""
-    record = {"record": RECORD_FORMAT, "event_seq": event_seq, "memory": persist.to_dict(memory)}
-    return json.dumps(record, separators=(",", ":")).encode()
-
-
-def unpack(data: bytes) -> tuple[Memory, int]:
-    """Return what ``pack`` was given. Raises ValueError."""
-    try:
-        record = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the record is no JSON document: {error}") from None
-    if not isinstance(record, dict) or record.get("record") != RECORD_FORMAT:
-        raise ValueError(f"the record is not of format {RECORD_FORMAT}, the only one that this version reads")
-    seq = record.get("event_seq")
-    if not isinstance(seq, int) or seq < 0:
-        raise ValueError(f"the record's event number is {seq!r}")
-    return persist.from_dict(record.get("memory")), seq
-
-
-def find(store: Store) -> Left:
+def find(store: Store) -> Left[Memory]:
     """Read what the last process left; blocks for the disk, never raises.
 
     An older version in place of a damaged one is not believed: a lock or a latch may be missing in it.
     """
-    loaded = store.load(MEMORY)
-    if loaded.found is Found.ABSENT:
-        return Left(None, readable=True)
-    if loaded.found is not Found.GOOD or loaded.body is None:
-        return Left(None, readable=False, trouble=loaded.detail)
+    left = find_record(store, MEMORY, persist.from_dict)
+    if left.memory is None:
+        return left
     try:
-        memory, seq = unpack(loaded.body)
-        return Left(persist.with_answers(memory, store.tail(ANSWERS, ANSWERED_MAX)), readable=True, event_seq=seq)
+        return replace(left, memory=persist.with_answers(left.memory, store.tail(ANSWERS, ANSWERED_MAX)))
     except ValueError as error:
         return Left(None, readable=False, trouble=str(error))
 
 
-class Keeper:
+class Keeper(Kept):
     """Keeps the memory of one rack.
 
-    readings       gets SYS-STORE in every scan: 1 while memory or journal cannot be written
-    event_seq      number of the next event, kept beside the memory
-    starts         the file of starts outside the memory; emptied when the memory has made them good
-    journal_fault  whether the journal cannot be written
+    starts  the file of starts outside the memory; emptied when the memory has made them good
     """
 
     def __init__(
@@ -90,13 +51,9 @@ class Keeper:
         starts: "StartsFile",
         journal_fault: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.trouble: str | None = None
-        """What the store said last of the disk; None while it works."""
-        self.ticket = 0
-        """Of the newest memory that was handed over."""
+        super().__init__(store, MEMORY, readings, event_seq, journal_fault)
         self.saves = 0
-        self._store, self._readings, self._starts = store, readings, starts
-        self._event_seq, self._journal_fault = event_seq, journal_fault
+        self._starts = starts
         self._last: Memory | None = None
         self._last_s = float("-inf")
 
@@ -108,20 +65,16 @@ class Keeper:
             self.hand_over(memory, done.now_s)
         if done.before.starts_s and not memory.starts_s:
             self._starts.clear()
-        bad = self.trouble is not None or self._store.waiting_s() > STALLED_S or self._journal_fault()
-        self._readings[SYS_STORE] = Reading(SYS_STORE, float(bad), Unit.NONE, Quality.GOOD, done.now_s)
+        self.show(done.now_s)
 
     def hand_over(self, memory: Memory, now_s: float) -> None:
         """Give ``memory`` to the store's thread; ``is_kept(ticket)`` tells when it is on the disk."""
         known = self._last.answered if self._last is not None else memory.answered
         for answer in new_answers(known, memory.answered):
-            self._store.append_nowait(ANSWERS, persist.dump_answered((answer,)))
-        self.ticket = self._store.save_nowait(MEMORY, pack(memory, self._event_seq()))
+            self.store.append_nowait(ANSWERS, persist.dump_answered((answer,)))
+        self.save(persist.to_dict(memory))
         self._last, self._last_s = memory, now_s
         self.saves += 1
-
-    def is_kept(self, ticket: int) -> bool:
-        return self._store.is_saved(ticket)
 
 
 def new_answers(known: tuple[Answered, ...], now: tuple[Answered, ...]) -> tuple[Answered, ...]:

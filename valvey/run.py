@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from fieldkit import topics
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.host import Host, run_alone, version
-from fieldkit.letters import Sender
 from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
-from fieldkit.tag import WRITE_ACK
+from fieldkit.tag import SYS_STORE, WRITE_ACK
 from fieldkit.units import Unit
 from valvey import broker, scan
 from valvey.config_check_buses import warnings
@@ -24,7 +23,7 @@ from valvey.core.step import setup
 from valvey.desk import PATIENCE_S, Desk
 from valvey.done import Done
 from valvey.field import Field
-from valvey.keeper import SYS_STORE, Keeper, StartsFile, find
+from valvey.keeper import Keeper, StartsFile, find
 from valvey.link_news import LinkNews
 from valvey.meta import metas
 from valvey.paths import Paths
@@ -136,18 +135,7 @@ class Daemon(Host):
 
     def _desk(self, field: Field, memory: Memory, event_seq: int) -> Desk:
         data = self.config.data
-        sender = Sender(
-            site=data.site,
-            node=data.rack,
-            daemon=topics.Daemon.VALVEY,
-            simulated=data.simulated,
-            version=version(),
-            boot_id=self.clock.boot_id(),
-            config_digest=self.config.digest,
-            since_wall_s=self.wall.now_s(),
-            wall_of=self.wall.of,
-            synced=lambda: self.wall.synced,
-        )
+        sender = self.sender(topics.Daemon.VALVEY, data.site, data.rack, self.config.digest)
         points: dict[str, PointMeta] = metas(self.config, self.limits)
         return Desk(
             sender,
@@ -170,9 +158,8 @@ class Daemon(Host):
         """Run the session with the broker; an unreadable certificate or password is told and tried again."""
         await guarding.wait()
         await scan.import_beside("fieldkit.mqtt")
-        session = desk.connect(broker.settings(self.config), lambda event, fields: self.log.note(event, **fields))
-        await session.run()
-        await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
+        session = desk.connect(broker.settings(self.config), self.notice)
+        await self.talk(session)
 
     async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder, guard: Guard) -> None:
         """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from fieldkit.kept import Left
 from fieldkit.service import InstanceLock
 from fieldkit.store import Store
 from tests.valvey.racks import rack
 from valvey.commissioning import LOG, RefusedError, record
 from valvey.config import RackConfig
 from valvey.core.chart import State
-from valvey.core.memory import Inventory
-from valvey.keeper import Left, find
+from valvey.core.memory import Inventory, Memory
+from valvey.keeper import find
 from valvey.paths import Paths
 
 SIMULATED = ("simulated: false", "simulated: true")
@@ -24,7 +25,7 @@ def a_rack(folder: Path, *edits: tuple[str, str]) -> RackConfig:
     return rack(folder, *places, *edits)
 
 
-def left(config: RackConfig) -> tuple[Left, list[bytes]]:
+def left(config: RackConfig) -> tuple[Left[Memory], list[bytes]]:
     store = Store(Paths.of(config).memory, lambda _trouble: None)
     store.open()
     try:

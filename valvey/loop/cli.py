@@ -1,16 +1,13 @@
 """``valvey loop run CONFIG`` and ``valvey loop check-config CONFIG``: the coordinator of one CDU."""
 
-import json
-import os
-import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fieldkit.cli_app import run_and_exit
+from fieldkit.cli_parts import AsOutput, Output, checked, loaded, tell
 from fieldkit.errors import ConfigError
-from valvey.cli_parts import EXIT, AsOutput, Output, fail, tell
 
 app = typer.Typer(no_args_is_help=True, help="The coordinator of one CDU shared by many racks.")
 FileArg = Annotated[Path, typer.Argument(metavar="CONFIG", help="the loop's configuration file")]
@@ -19,27 +16,11 @@ FileArg = Annotated[Path, typer.Argument(metavar="CONFIG", help="the loop's conf
 @app.command()
 def run(config: FileArg) -> None:
     """Coordinate one loop until SIGTERM; a stop leaves the CDU's set-point as it is."""
-    from fieldkit.service import AlreadyRunningError
-    from fieldkit.supervise import EssentialTaskError
     from valvey.loop.config import load
     from valvey.loop.run import run as run_loop
 
-    try:
-        loaded = load(config)
-    except ConfigError as error:
-        fail(f"{len(error.faults)} faults\n{error}", EXIT.USAGE)
-    code = EXIT.OK
-    try:
-        run_loop(loaded)
-    except AlreadyRunningError as error:
-        typer.echo(f"valvey: {error}", err=True)
-        code = EXIT.REFUSED
-    except EssentialTaskError as error:
-        sys.excepthook(type(error), error, error.__traceback__)
-        code = EXIT.FAILED
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    found = loaded(load, config)
+    run_and_exit("valvey", lambda: run_loop(found))
 
 
 @app.command("check-config")
@@ -47,19 +28,11 @@ def check_config(config: FileArg, output: AsOutput = Output.TEXT) -> None:
     """Check a loop's file with its profile: every fault at once, with line, key, what is allowed and the nearest name."""
     from valvey.loop.config import load, to_limits
 
-    try:
-        loaded = load(config)
-    except ConfigError as error:
-        if output is Output.JSON:
-            faults = [asdict(fault) for fault in error.faults]
-            typer.echo(json.dumps({"ok": False, "errors": faults, "digest": None}, indent=1))
-        else:
-            typer.echo(f"{len(error.faults)} faults\n{error}")
-        raise typer.Exit(int(EXIT.USAGE)) from error
-    limits = to_limits(loaded)
+    found = checked(load, config, output)
+    limits = to_limits(found)
     modes = ", ".join(sorted(limits.bounds)) or "none"
-    text = f"{config}: ok, {len(limits.racks)} racks, set-points of {modes}, digest {loaded.digest}"
-    tell({"ok": True, "errors": [], "digest": loaded.digest}, output, text)
+    text = f"{config}: ok, {len(limits.racks)} racks, set-points of {modes}, digest {found.digest}"
+    tell({"ok": True, "errors": [], "digest": found.digest}, output, text)
 
 
 def is_loop(path: Path) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from fieldkit import broker
 from fieldkit.host import Host, run_alone, version
-from fieldkit.letters import Sender
 from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
 from fieldkit.topics import Daemon
@@ -57,9 +56,11 @@ class LoopDaemon(Host):
             left = find(self.store)
             if left.trouble:
                 self.log.trouble("memory_not_readable", detail=left.trouble)
-            self.memory = leases.begin(left.memory, self.clock.now_s())
+            self.memory = leases.begin(left.memory or LoopMemory(), self.clock.now_s())
             desk = self._desk(cdu, left.event_seq)
-            keeper = self.keeping = LoopKeeper(self.store, cdu.readings, lambda: desk.event_seq)
+            keeper = self.keeping = LoopKeeper(
+                self.store, cdu.readings, lambda: desk.event_seq, lambda: self.journal_trouble is not None
+            )
             desk.is_kept = keeper.is_kept
             keeper.hand_over(self.memory)
             self.log.note("started", version=version(), epoch=self.memory.epoch, digest=self.config.digest)
@@ -122,18 +123,7 @@ class LoopDaemon(Host):
 
     def _desk(self, cdu: Cdu, event_seq: int) -> LoopDesk:
         data = self.config.data
-        sender = Sender(
-            site=data.site,
-            node=data.loop,
-            daemon=Daemon.LOOP,
-            simulated=data.simulated,
-            version=version(),
-            boot_id=self.clock.boot_id(),
-            config_digest=self.config.digest,
-            since_wall_s=self.wall.now_s(),
-            wall_of=self.wall.of,
-            synced=lambda: self.wall.synced,
-        )
+        sender = self.sender(Daemon.LOOP, data.site, data.loop, self.config.digest)
         return LoopDesk(
             sender,
             tuple(data.racks),
@@ -152,9 +142,8 @@ class LoopDaemon(Host):
         mqtt = self.config.data.mqtt
         client_id = mqtt.client_id or f"loop-{self.config.data.loop}-{uuid.uuid4().hex[:8]}"
         settings = broker.settings_of(mqtt, self.config.path, client_id)
-        session = desk.connect(settings, lambda event, fields: self.log.note(event, **fields))
-        await session.run()
-        await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
+        session = desk.connect(settings, self.notice)
+        await self.talk(session)
 
     async def _end(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. The set-point stays where it is."""

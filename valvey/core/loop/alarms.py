@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority
+from fieldkit.tag import SYS_STORE
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory
@@ -13,7 +14,6 @@ from valvey.core.loop.works import mode_safe
 
 P = Priority
 RUNBOOK = "docs/operations/runbooks.md"
-STORE_TAG = "SYS-STORE"
 
 
 def _row(
@@ -70,7 +70,7 @@ def conditions(view: LoopView) -> Iterable[str]:
         yield "mode-refused"
     if not limits.armed:
         yield "disarmed"
-    stored = view.readings.get(STORE_TAG)
+    stored = view.readings.get(SYS_STORE)
     if stored is not None and stored.value:
         yield "storage-fault"
 

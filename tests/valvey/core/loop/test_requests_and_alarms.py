@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from fieldkit.alarm import Phase
 from fieldkit.reading import Quality, Reading
+from fieldkit.tag import SYS_STORE
 from fieldkit.units import Unit
 from tests.valvey.core.loop.paper import PaperLoop
 from valvey.core.chart import State
 from valvey.core.loop import persist
-from valvey.core.loop.alarms import BY_NAME, STORE_TAG, conditions
+from valvey.core.loop.alarms import BY_NAME, conditions
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.leases import begin
 from valvey.core.loop.memory import LoopMemory
@@ -78,8 +79,8 @@ def test_every_condition_has_a_row_and_every_event_an_alarm(loop: PaperLoop) -> 
     assert {row.name for row in EVENTS} <= BY_NAME.keys()
     loop.cdu |= {"P-201-TRIP": 1.0, "LT-201": 5.0}
     loop.others = True
-    store = Reading(STORE_TAG, 1.0, Unit.NONE, Quality.GOOD, loop.now_s)
-    view = loop.view(readings={**loop.readings(), STORE_TAG: store}, racks={})
+    store = Reading(SYS_STORE, 1.0, Unit.NONE, Quality.GOOD, loop.now_s)
+    view = loop.view(readings={**loop.readings(), SYS_STORE: store}, racks={})
     found = set(conditions(view))
     assert found == {"two-coordinators", "pump-trip", "low-level", "rack-unseen", "storage-fault"}
     loop.cdu["PT-201"] = None
