@@ -129,7 +129,7 @@ async def test_a_sample_that_could_not_leave_comes_back_too() -> None:
     box, wake = Outbox(), asyncio.Event()
 
     async def publish(_: Outgoing) -> None:
-        await asyncio.sleep(0)
+        await settle(1)
         raise ConnectionError("lost")
 
     box.put(sample("a", "1"))

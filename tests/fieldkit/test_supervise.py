@@ -17,7 +17,7 @@ async def test_an_essential_task_that_raises_ends_the_wait_with_its_exception() 
     crew = Supervisor(deaths.append)
 
     async def bug() -> None:
-        await asyncio.sleep(0)
+        await settle(1)
         raise KeyError("FT-101")
 
     crew.start_essential("scan", bug)
@@ -31,7 +31,7 @@ async def test_an_essential_task_that_raises_ends_the_wait_with_its_exception() 
 
 async def test_an_essential_task_that_merely_returns_is_dead_too() -> None:
     crew = Supervisor(lambda _: None)
-    crew.start_essential("scan", lambda: asyncio.sleep(0))
+    crew.start_essential("scan", lambda: settle(1))
     with pytest.raises(EssentialTaskError, match="returned"):
         await asyncio.wait_for(crew.wait(), 1.0)
 
