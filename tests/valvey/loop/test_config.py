@@ -150,5 +150,5 @@ def test_both_commands_check_a_loops_file(tmp_path: Path) -> None:
         bad = runner.invoke(app, [*command, str(wrong), "-o", "json"])
         assert bad.exit_code == 2
         assert json.loads(bad.stdout)["errors"][0]["key"] == "cdu.unit"
-        assert "1 faults" in runner.invoke(app, [*command, str(wrong)]).stdout
+        assert "1 fault\n" in runner.invoke(app, [*command, str(wrong)]).stdout
     assert runner.invoke(app, ["loop", "run", str(write(tmp_path, ("unit: 1", "unit: 300")))]).exit_code == 2
