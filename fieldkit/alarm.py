@@ -106,6 +106,27 @@ class AlarmRow:
     runbook: str
 
 
+RUNBOOKS: Final = "docs/operations/runbooks.md"
+
+
+def alarm_row(
+    name: str,
+    priority: Priority,
+    cause: str,
+    consequence: str,
+    action: str,
+    respond_s: float,
+    on_s: float = 0.0,
+    off_s: float = 1.0,
+    *,
+    trip: bool = False,
+    book: str = "",
+) -> AlarmRow:
+    """One row of an alarm table; a trip latches. Its runbook's section is named like it, after ``book``; ``x-*`` is ``x``."""
+    where = f"{RUNBOOKS}#{book}{name.removesuffix('-*')}"
+    return AlarmRow(name, priority, cause, consequence, action, respond_s, on_s, off_s, trip, trip, where)
+
+
 @dataclass(frozen=True, slots=True)
 class AlarmState:
     """Where one alarm stands.

@@ -78,7 +78,7 @@ class Conversation:
 
     async def look(self) -> Seen:
         """Return what the broker keeps of it. Raises UnreachableError when it keeps no state."""
-        await self._until(lambda: self.seen.state is not None and self.seen.availability is not None, RETAINED_S)
+        await until(lambda: self.seen.state is not None and self.seen.availability is not None, self._news, RETAINED_S)
         await asyncio.sleep(0.05)  # retained alarms come with the same subscription
         if self.seen.state is None:
             name = f"{self._site}/{self._node}"
@@ -124,24 +124,26 @@ class Conversation:
             answered = last is not None and last is not envelope.Status.PROGRESS  # it may wait for the coordinator
             return last in _ENDS or (answered and not wait_end)
 
-        if not await self._until(complete, timeout_s):
+        if not await until(complete, self._news, timeout_s):
             got = next((one.status for one in reversed(mine) if one.id == request.id), None)
             raise NoAnswerError(f"{'no answer' if got is None else f'{got}, and no end'} in {timeout_s:g} s")
         return [one for one in mine if one.id == request.id]
 
-    async def _until(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        until_s = time.monotonic() + timeout_s
-        while not done():
-            self._news.clear()
-            left_s = until_s - time.monotonic()
-            if left_s <= 0.0:
-                return False
-            try:
-                async with asyncio.timeout(left_s):
-                    await self._news.wait()
-            except TimeoutError:
-                return done()
-        return True
+
+async def until(done: Callable[[], bool], news: asyncio.Event, timeout_s: float) -> bool:
+    """Wait until ``done``, looked at whenever there is ``news``; return whether it came true in time."""
+    end_s = time.monotonic() + timeout_s
+    while not done():
+        news.clear()
+        left_s = end_s - time.monotonic()
+        if left_s <= 0.0:
+            return False
+        try:
+            async with asyncio.timeout(left_s):
+                await news.wait()
+        except TimeoutError:
+            return done()
+    return True
 
 
 @asynccontextmanager

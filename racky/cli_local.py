@@ -1,12 +1,11 @@
 """Commands that work on this machine alone: ``run``, ``check-config``, ``field``, ``draw``."""
 
-import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from fieldkit.cli_field import Rows, RowsOption, ScansOption, print_reads
 from fieldkit.cli_parts import AsOutput, ConfigArg, Output, checked, draw_pages, tell
 from fieldkit.cli_parts import loaded as loaded_or_exit
 from racky.config import RackyConfig, load
@@ -35,36 +34,12 @@ def check_config(config: ConfigArg, output: AsOutput = Output.TEXT) -> None:
     tell({"ok": True, "errors": [], "digest": loaded.digest}, output, text)
 
 
-class Rows(StrEnum):
-    """How readings are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
-
-
-def field(
-    config: ConfigArg,
-    output: Annotated[Rows, typer.Option("-o", "--output", help="text, or one JSON object a line")] = Rows.TEXT,
-    scans: Annotated[
-        int | None, typer.Option("--scans", min=1, help="stop after so many; for ever unless given")
-    ] = None,
-) -> None:
+def field(config: ConfigArg, output: RowsOption = Rows.TEXT, scans: ScansOption = None) -> None:
     """Read the field as the daemon does, and print every reading with its quality. Writes nothing."""
-    import asyncio
-    from contextlib import suppress
-
-    from fieldkit.rows import as_lines, as_text
     from racky.reader import run_reads
 
     loaded = load_config(config)
-    form = as_lines if output is Rows.JSONL else as_text
-
-    def show(rows: list[dict[str, Any]]) -> None:
-        sys.stdout.write(form(rows) + "\n")
-        sys.stdout.flush()
-
-    with suppress(KeyboardInterrupt, BrokenPipeError):
-        asyncio.run(run_reads(loaded, scans, show))
+    print_reads(lambda show: run_reads(loaded, scans, show), output)
 
 
 def draw(

@@ -3,14 +3,13 @@
 import fcntl
 import os
 import signal
-import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from fieldkit.cli_field import Rows, RowsOption, ScansOption, print_reads
 from valvey.cli_parts import EXIT, AsOutput, ConfigArg, Output, WhyOption, fail, load_config, tell
 
 
@@ -36,36 +35,12 @@ def commission_record(
     typer.echo(text)
 
 
-class Rows(StrEnum):
-    """How readings are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
-
-
-def field(
-    config: ConfigArg,
-    output: Annotated[Rows, typer.Option("-o", "--output", help="text, or one JSON object a line")] = Rows.TEXT,
-    scans: Annotated[
-        int | None, typer.Option("--scans", min=1, help="stop after so many; for ever unless given")
-    ] = None,
-) -> None:
+def field(config: ConfigArg, output: RowsOption = Rows.TEXT, scans: ScansOption = None) -> None:
     """Read the field as the guard does, and print every reading with its quality. Writes nothing."""
-    import asyncio
-    from contextlib import suppress
-
-    from fieldkit.rows import as_lines, as_text
     from valvey.reader import run_reads
 
     loaded = load_config(config)
-    form = as_lines if output is Rows.JSONL else as_text
-
-    def show(rows: list[dict[str, Any]]) -> None:
-        sys.stdout.write(form(rows) + "\n")
-        sys.stdout.flush()
-
-    with suppress(KeyboardInterrupt, BrokenPipeError):
-        asyncio.run(run_reads(loaded, scans, show))
+    print_reads(lambda show: run_reads(loaded, scans, show), output)
 
 
 def replay(

@@ -4,15 +4,14 @@ Only the coordinator sees the CDU and all neighbours, so the plan is its own; wi
 """
 
 import asyncio
-import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fieldkit import envelope
-from fieldkit.asking import RETAINED_S, NoAnswerError, UnreachableError, connected
+from fieldkit.asking import RETAINED_S, NoAnswerError, UnreachableError, connected, until
 from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Keep
@@ -31,7 +30,7 @@ class Loops:
         self.racks: dict[str, list[str]] = {}
         self.online: dict[str, bool] = {}
         self.responses: list[envelope.Response] = []
-        self._news = asyncio.Event()
+        self.news = asyncio.Event()
 
     def heard(self, incoming: Incoming) -> None:
         """Take one message; what is no valid payload of its topic is not believed."""
@@ -47,25 +46,11 @@ class Loops:
             said := envelope.parse(envelope.Response, incoming.payload), Refusal
         ):
             self.responses.append(said)
-        self._news.set()
+        self.news.set()
 
     def of(self, rack: str) -> str | None:
         """The coordinator that is there and has this rack in its file."""
         return next((loop for loop, racks in self.racks.items() if rack in racks and self.online.get(loop)), None)
-
-    async def until(self, true: Callable[[], bool], timeout_s: float) -> bool:
-        until_s = time.monotonic() + timeout_s
-        while not true():
-            self._news.clear()
-            left_s = until_s - time.monotonic()
-            if left_s <= 0.0:
-                return False
-            try:
-                async with asyncio.timeout(left_s):
-                    await self._news.wait()
-            except TimeoutError:
-                return true()
-        return True
 
 
 async def ask(
@@ -76,8 +61,8 @@ async def ask(
     node = loop or "+"
     filters = [f"{base}/{node}/loop/{what}" for what in ("state", "availability", f"response/{where.client}")]
     async with connected(where.settings, filters, loops.heard) as session:
-        await loops.until(
-            lambda: loops.online.get(loop, False) if loop else loops.of(where.node) is not None, RETAINED_S
+        await until(
+            lambda: loops.online.get(loop, False) if loop else loops.of(where.node) is not None, loops.news, RETAINED_S
         )
         found = loop if loop and loops.online.get(loop) else loops.of(where.node)
         if found is None:
@@ -92,7 +77,7 @@ async def ask(
         def answered() -> bool:
             return any(one.id == request.id for one in loops.responses)
 
-        if not await loops.until(answered, timeout_s):
+        if not await until(answered, loops.news, timeout_s):
             raise NoAnswerError(f"the coordinator {found} did not answer in {timeout_s:g} s")
         return found, next(one for one in loops.responses if one.id == request.id)
 

@@ -2,25 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from fieldkit import alarm
-from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority
+from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority, alarm_row
 from racky.core import caps
 from racky.core.facts import Fact, FactKind
 from racky.core.memory import Phase as PowerPhase
 from racky.core.view import View
 
 P = Priority
-RUNBOOK = "docs/operations/runbooks.md"
-
-
-def _row(
-    name: str, priority: Priority, cause: str, consequence: str, action: str, respond_s: float, on_s: float = 0.0
-) -> AlarmRow:
-    return AlarmRow(
-        name, priority, cause, consequence, action, respond_s, on_s, 1.0, False, False, f"{RUNBOOK}#racky-{name}"
-    )
-
+_row = partial(alarm_row, book="racky-")
 
 # fmt: off
 ALARM_ROWS: tuple[AlarmRow, ...] = (

@@ -1,38 +1,11 @@
 """The alarm table (ISA-18.2): what each alarm means and asks for. Rows ending in ``-*`` stand for one alarm a tag, SIF or bus."""
 
-from fieldkit.alarm import AlarmRow, Priority
+from fieldkit.alarm import AlarmRow, Priority, alarm_row
 from valvey.core.failures import FAILURES
 from valvey.core.trips import TRIPS
 
 P = Priority
-RUNBOOKS = "docs/operations/runbooks.md"
-
-
-def _row(
-    name: str,
-    priority: Priority,
-    cause: str,
-    consequence: str,
-    action: str,
-    respond_s: float,
-    on_s: float = 0.0,
-    off_s: float = 1.0,
-    trip: bool = False,
-) -> AlarmRow:
-    return AlarmRow(
-        name,
-        priority,
-        cause,
-        consequence,
-        action,
-        respond_s,
-        on_s,
-        off_s,
-        trip,
-        trip,
-        f"{RUNBOOKS}#{name.removesuffix('-*')}",
-    )
-
+_row = alarm_row
 
 # fmt: off
 ALARM_ROWS: tuple[AlarmRow, ...] = (

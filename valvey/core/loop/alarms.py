@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from fieldkit import alarm
-from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority
+from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority, alarm_row
 from fieldkit.tag import SYS_STORE
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFact, LoopFactKind
@@ -13,16 +14,7 @@ from valvey.core.loop.seen import TRIP_TAG, LoopView
 from valvey.core.loop.works import mode_safe
 
 P = Priority
-RUNBOOK = "docs/operations/runbooks.md"
-
-
-def _row(
-    name: str, priority: Priority, cause: str, consequence: str, action: str, respond_s: float, on_s: float = 0.0
-) -> AlarmRow:
-    return AlarmRow(
-        name, priority, cause, consequence, action, respond_s, on_s, 1.0, False, False, f"{RUNBOOK}#loop-{name}"
-    )
-
+_row = partial(alarm_row, book="loop-")
 
 # fmt: off
 ALARM_ROWS: tuple[AlarmRow, ...] = (
