@@ -1,8 +1,8 @@
 """What accepted requests do to the memory, beside moving the chart: reset, locks, bypasses, arming, records."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core import flow_requests
 from valvey.core.admission import accepted, refused
 from valvey.core.chart import State

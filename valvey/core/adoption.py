@@ -1,11 +1,12 @@
 """STARTUP: a running rack is left as found. What was remembered and what the field shows decide what it is."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
+from fieldkit.frozen import replace
 from fieldkit.reading import Quality
 from valvey.core.chart import Event, State, Step
 from valvey.core.leasing import new_boot as without_lease

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState, Phase
 from fieldkit.errors import Refusal
+from fieldkit.frozen import replace
 from fieldkit.reading import Quality
 from valvey.core import stroking, virtual_sensors
 from valvey.core.admission import accepted, refused

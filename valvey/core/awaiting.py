@@ -5,8 +5,8 @@ there, the time is over, or the rack is no longer as it was when it was asked.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core.admission import refused
 from valvey.core.facts import Fact, FactKind
 from valvey.core.hearing import Heard, hear

@@ -1,7 +1,6 @@
 """What the memory keeps when the chart moves: once for each way into a state, so that no step has to remember it."""
 
-from dataclasses import replace
-
+from fieldkit.frozen import replace
 from valvey.core import adoption
 from valvey.core.chart import Event, State, Step
 from valvey.core.lending import ISOLATE

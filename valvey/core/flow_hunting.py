@@ -1,7 +1,6 @@
 """Whether the loop hunts: the flow swings about its set-point, or the valve turns round too often. Pure."""
 
-from dataclasses import replace
-
+from fieldkit.frozen import replace
 from valvey.core.flow_state import Control, Hunt, Seen
 
 WINDOW_S = 600.0

@@ -6,9 +6,9 @@ does just that. It compares the meter with what the model gives for the position
 reading, so it learns while the valve moves, and a valve that lags, sticks or stands at its end winds nothing up.
 """
 
-from dataclasses import replace
 from math import exp, log, sqrt
 
+from fieldkit.frozen import replace
 from valvey.core.flow_state import Header, Learned, Seen, Source, Tuning
 
 #: Specific gravity of PG25 at 40 °C.

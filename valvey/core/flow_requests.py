@@ -1,8 +1,8 @@
 """The request ``set_point``: an opening, a flow, a temperature rise, a most of power, or back to the load alone."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core.admission import accepted, refused
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_hunting import calm

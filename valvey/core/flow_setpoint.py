@@ -1,7 +1,6 @@
 """What flow the rack needs: fed forward from its power, trimmed slowly on the temperature rise, bounded. Pure."""
 
-from dataclasses import replace
-
+from fieldkit.frozen import replace
 from valvey.core.flow_burst import Burst, remember
 from valvey.core.flow_model import slewing, toward
 from valvey.core.flow_state import Control, Demand, Mode, Seen, Tuning

@@ -53,7 +53,7 @@ class Trouble(StrEnum):
     """It was found hunting three times: the valve only opens, and only when the flow is short by a tenth."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, see fieldkit.frozen
 class Tuning:
     """The control law's numbers. Times in seconds, openings and travel in percent, rates per second.
 
@@ -152,7 +152,7 @@ class Seen:
     rise_k: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, see fieldkit.frozen
 class Learned:
     """What the rack's branch is found to be, with how sure that is (a Kalman filter's state).
 
@@ -235,7 +235,7 @@ class Demand:
     burst: Burst = field(default_factory=Burst)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, see fieldkit.frozen
 class Control:
     """All that the flow control hands from one scan to the next. Begin with ``flow_control.begin``.
 

@@ -1,8 +1,9 @@
 """Requests inside one scan: heard before the judging (some are demands), acted on after the latching."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from valvey.core import alarms
 from valvey.core.acts import ACTS
 from valvey.core.admission import accepted, admit, is_trip_isolate, refused

@@ -1,7 +1,6 @@
 """From due rows to latches and to the one event that matters most."""
 
-from dataclasses import replace
-
+from fieldkit.frozen import replace
 from valvey.core.chart import PROVEN_SHUT_STATES, Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.judging import Due, Judged

@@ -7,8 +7,10 @@ answer's arrival: the coordinator, which counts from its reply, then always beli
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from fieldkit.frozen import replace
 
 RENEW_S = 10.0
 """A lease is renewed this long after the last answered message was sent."""

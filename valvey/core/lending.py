@@ -4,8 +4,8 @@ A rack whose configuration names no coordinator wants nothing, and works without
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core import leasing as lease
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind

@@ -1,8 +1,8 @@
 """The life of a request after its answer: remembered ids, and the end of those that take time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.failures import FAILURES

@@ -182,7 +182,7 @@ class Stroke:
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: it is copied a dozen times in a scan, see fieldkit.frozen
 class Memory:
     """The rack as Valvey knows it. See the module docstring for times."""
 

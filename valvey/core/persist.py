@@ -7,16 +7,18 @@ read: what it did not have yet is as in a new memory. A later one is not.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
+from fieldkit.frozen import replace
 from valvey.core.alarm_rows import row_of
 from valvey.core.memory import FORMAT, Answered, Memory
 
+_FIELDS = frozenset(one.name for one in fields(Memory))
 _MEMORY = TypeAdapter(Memory)
 _ANSWERED = TypeAdapter(tuple[Answered, ...])
 _APART = {"answered"}
@@ -73,14 +75,14 @@ def from_dict(document: Any) -> Memory:
     if not isinstance(written, int) or not 1 <= written <= FORMAT:
         raise ValueError(f"the memory has format {written!r}; this version reads formats 1 to {FORMAT}")
     later = {name for number, names in BROUGHT.items() if number > written for name in names}
-    unknown = sorted(set(document) - set(Memory.__slots__) | set(document) & later)
-    missing = sorted(set(Memory.__slots__) - _APART - later - set(document))
+    unknown = sorted(set(document) - _FIELDS | set(document) & later)
+    missing = sorted(_FIELDS - _APART - later - set(document))
     if unknown or missing:
         raise ValueError(f"the memory is not whole: unknown {unknown}, missing {missing}")
-    fields = document | {"format": FORMAT}
-    alarms = fields.pop("alarms")
+    rest = document | {"format": FORMAT}
+    alarms = rest.pop("alarms")
     try:
-        memory = _MEMORY.validate_python(fields)
+        memory = _MEMORY.validate_python(rest)
         return replace(memory, alarms=_alarms(alarms))
     except ValidationError as error:
         raise ValueError(f"the memory cannot be read: {_first(error)}") from None

@@ -1,9 +1,10 @@
 """What heat, pressure and flow say about the rack when they are compared with each other. Small states, stepped by ``dt_s``."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 from fieldkit.coolant import heat_kw
+from fieldkit.frozen import replace
 
 HEAT_STEADY_S, HEAT_OFF_S = 150.0, 120.0
 HEAT_SHARE, HEAT_KW = 0.15, 5.0
@@ -21,7 +22,7 @@ DEW_LOW_K, DEW_CLEAR_K = 2.0, 2.5
 PASSING_FRACTION, PASSING_S = 0.02, 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, see fieldkit.frozen
 class Heat:
     """Electric power against heat carried off.
 

@@ -1,7 +1,9 @@
 """What a believable reading must also do: agree with its two neighbours, move when it must, stay between 4 and 20 mA."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from fieldkit.frozen import replace
 
 RETURNS = ("TT-102A", "TT-102B", "TT-102C")
 OFF_K, OFF_S = 1.0, 30.0
@@ -12,7 +14,7 @@ STILL_S = 120.0
 NE43_LOW_MA, NE43_HIGH_MA, NE43_S = 3.6, 21.0, 4.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, see fieldkit.frozen
 class Returns:
     """The three return temperatures: how long each has been off (or, dropped, back again), and which is dropped."""
 

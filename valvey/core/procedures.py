@@ -1,8 +1,9 @@
 """The step sequences: what ends a step, what follows, and how long it may take."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from valvey.core import draining, filling, testing, working
 from valvey.core.chart import Event, State, Step
 from valvey.core.lending import coordinated

@@ -1,8 +1,7 @@
 """The virtual sensors' eyes: one scan's view as they see it, and SIF-11, which asks for two symptoms."""
 
-from dataclasses import replace
-
 from fieldkit.coolant import dew_point_c
+from fieldkit.frozen import replace
 from valvey.core.chart import OUTPUTS, State, Throttle
 from valvey.core.judges import DETECTORS, voting
 from valvey.core.memory import Inventory, Memory

@@ -1,7 +1,6 @@
 """What people left standing, looked at in every scan: bypasses that end, and the lock-out key."""
 
-from dataclasses import replace
-
+from fieldkit.frozen import replace
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.memory import Lock, Memory

@@ -4,9 +4,9 @@ While the permit is on it has the valve, and looks every ``PERIOD_S``. Everywher
 stands in ``Memory.fcv_pct``, from which every other state begins, and what it learned waits for the next time.
 """
 
-from dataclasses import replace
 from math import inf
 
+from fieldkit.frozen import replace
 from fieldkit.reading import Quality
 from valvey.core.chart import PERMIT_ON
 from valvey.core.flow_control import begin, control

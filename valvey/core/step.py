@@ -1,8 +1,9 @@
 """One scan: judge, time, latch, choose the most urgent event, advance, demand. Pure; the order is the documentation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from fieldkit.reading import Readings
 from valvey.core import adoption, awaiting, latching, lending, procedures, sensing, standing
 from valvey.core.alarms import advance_alarms

@@ -6,8 +6,8 @@ limit and coil are no demand (SIF-12, OPEN_LOST), for ``STROKE_S`` and not longe
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from fieldkit.frozen import replace
 from valvey.core.chart import State
 from valvey.core.memory import INTERRUPTED, STROKE_S, Memory
 from valvey.core.view import View

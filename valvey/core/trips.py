@@ -4,8 +4,9 @@ Rows are typed Python because a mistake here can hurt any site. A site tunes tim
 bounds of its configuration; it cannot rewire what trips what.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from valvey.core import judges, sensing
 from valvey.core.chart import DEMANDED_OPEN, PERMIT_ON, PROVEN_SHUT_STATES, Event, State
 from valvey.core.judges import Judge

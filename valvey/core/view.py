@@ -35,7 +35,7 @@ class Imbalance(NamedTuple):
     tolerated_lpm: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: it is copied a dozen times in a scan, see fieldkit.frozen
 class View:
     """Readings, memory and limits at ``now_s``. UNCERTAIN, BAD and stale readings are None here."""
 

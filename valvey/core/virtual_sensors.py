@@ -5,9 +5,10 @@ hold. A reading that cannot be believed is None and never a symptom.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
+from fieldkit.frozen import replace
 from valvey.core import mass_balance, plant_signs, plausible
 from valvey.core.limits import tolerated_lpm
 from valvey.core.mass_balance import Balance, Second

@@ -1,8 +1,9 @@
 """What a drain, a fill and a test see from scan to scan, and the signs of failure that are timed by it. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from valvey.core.chart import State, Step
 from valvey.core.limits import Limits
 from valvey.core.memory import Work

@@ -119,7 +119,7 @@ def test_answers_may_be_kept_apart_one_by_one(answers: list[Answered]) -> None:
 
 
 def test_every_field_of_the_memory_is_written() -> None:
-    assert set(persist.to_dict(Memory())) == set(Memory.__slots__) - {"answered"}
+    assert set(persist.to_dict(Memory())) == set(Memory.__dataclass_fields__) - {"answered"}
 
 
 def test_an_alarm_of_which_this_version_knows_no_row_is_forgotten() -> None:
