@@ -16,7 +16,6 @@ PYTEST      := $(PY) -m pytest
 SPREAD      := $(PY) -m tests.spread
 RACKY_FILES := $(wildcard configs/racky*.yaml)
 RACK_FILES  := $(filter-out $(RACKY_FILES),$(wildcard configs/*.yaml))
-SAMPLE      ?= 0
 
 .PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation fuzz bench lock system-packages clean
 .PHONY: mosquitto-under-ci
@@ -108,8 +107,8 @@ check-config: $(DEV_STAMP) ## check the configuration files that are shipped
 	@for file in $(RACK_FILES); do $(PY) -m valvey check-config "$$file" || exit; done
 	@for file in $(RACKY_FILES); do $(PY) -m racky check-config "$$file" || exit; done
 
-mutation: $(DEV_STAMP) ## break valvey/core in thousands of ways; every one must fail a test; goes on where it was stopped [SAMPLE=n] [SEED=n] [FOR_S=n]
-	@$(PY) -m tests.mutation --sample $(SAMPLE) $(if $(SEED),--seed $(SEED)) $(if $(FOR_S),--for-s $(FOR_S))
+mutation: $(DEV_STAMP) ## break valvey/core in two thousand ways; every one must fail a test; goes on where it was stopped [SAMPLE=all|n] [SEED=n] [FOR_S=n]
+	@$(PY) -m tests.mutation $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(FOR_S),--for-s $(FOR_S))
 
 RUNS ?= 200000
 fuzz: $(FUZZ_STAMP) ## throw damaged registers, frames, files and requests at the decoders, guided by coverage: RUNS=200000 [SEED=n] [KEEP=1]

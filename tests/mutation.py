@@ -1,6 +1,7 @@
 """Break a package in many small ways; every one must fail a test. `make mutation` runs it over valvey/core.
 
-First the tests run once, whole, with a record of which test touches which line; then every mutant is tried against the
+A run tries a choice of the mutants, the same in each run, dense enough for what is asked of this project and spread
+over all modules; `SAMPLE=all` tries every one. First the tests run once, whole, with a record of which test touches which line; then each mutant is tried against the
 tests that can tell it apart, those first that killed a mutant near by before, until one fails. Verdicts are kept under
 build/mutation, so a run that was interrupted goes on, and one after a change begins with the test that killed last.
 
@@ -10,7 +11,7 @@ an entry that names nothing, or that a test does kill, is an error.
 
 import argparse
 import json
-import random
+import math
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -21,11 +22,16 @@ import yaml
 
 from tests.mutants import Mutant, code_lines, mutants_of
 from tests.mutation_baseline import Baseline, baseline
+from tests.mutation_choice import choose
 from tests.mutation_hunt import SUSPECTED, Orders, hunt_cold, hunt_warm
 from tests.mutation_store import Store, Verdict, digest_of
 
 MIN_PER_100_LINES = 25.0
+"""Mutants that a run must have tried, for all code lines of the package."""
+CHOSEN_PER_100_LINES = 26.0
+"""Mutants of the ordinary choice: what is listed as equivalent among them leaves enough."""
 MAX_EQUIVALENT = 0.03
+"""Share of what was tried that may be listed as equivalent."""
 #: Folders and files that decide what a test does; those that are there.
 TREE = ("fieldkit", "valvey", "racky", "firmware_sim", "bench", "tests", "configs", "docs", "pyproject.toml")
 
@@ -70,7 +76,7 @@ class Hunt:
                 self._note(mutant, outcome, killer)
 
         warm = [mutant for mutant in new if plans[mutant.id][0]]
-        if warm:
+        if new:  # with no mutant to try, too: it looks whether every recorded test is there
             unswapped = hunt_warm(warm, self.sources, orders, workers, tests, warm_told, self.until_s)
             again += [(mutant, sum(plans[mutant.id])) for mutant in unswapped]
         again += [(mutant, plans[mutant.id][1]) for mutant in new if not plans[mutant.id][0] and plans[mutant.id][1]]
@@ -98,17 +104,21 @@ def read_equivalents(file: Path) -> dict[str, str]:
     return reasons
 
 
-def report_of(tally: Tally, reasons: Mapping[str, str], total: int, lines: int) -> dict[str, object]:
-    equivalent = [{"id": mutant, "reason": reason} for mutant, reason in reasons.items()]
+def report_of(
+    tally: Tally, reasons: Mapping[str, str], choice: str, chosen: int, total: int, lines: int
+) -> dict[str, object]:
     survivors = [mutant for mutant in tally.of("survived") if mutant not in reasons]
     return {
         "mutants": total,
-        "complete": len(tally.outcome) == total,
+        "choice": choice,
+        "chosen": chosen,
+        "complete": len(tally.outcome) == chosen,
         "tried": len(tally.outcome),
+        "tried_per_100_lines": round(100.0 * len(tally.outcome) / max(1, lines), 1),
         "killed": len(tally.of("killed")),
         "survived": len(survivors),
         "timeout": len(tally.of("timeout")),
-        "equivalent": equivalent,
+        "equivalent": [{"id": mutant, "reason": reason} for mutant, reason in reasons.items()],
         "code_lines": lines,
         "survivors": survivors,
     }
@@ -120,15 +130,16 @@ def complaints(tally: Tally, reasons: Mapping[str, str], known: Collection[str],
     out += [f"{mutant} is listed as equivalent and does not exist" for mutant in reasons if mutant not in known]
     killed = {*tally.of("killed"), *tally.of("timeout")}
     out += [f"{mutant} is listed as equivalent, but a test tells it apart" for mutant in reasons if mutant in killed]
-    if len(known) * 100.0 < MIN_PER_100_LINES * lines:
-        out.append(f"{len(known)} mutants in {lines} code lines are fewer than {MIN_PER_100_LINES:.0f} per 100")
-    if len(reasons) > MAX_EQUIVALENT * len(known):
-        out.append(f"{len(reasons)} equivalents of {len(known)} mutants are more than {MAX_EQUIVALENT:.0%}")
+    tried, excused = len(tally.outcome), sum(1 for mutant in reasons if mutant in tally.outcome)
+    if tried * 100.0 < MIN_PER_100_LINES * lines:
+        out.append(f"{tried} mutants tried for {lines} code lines are fewer than {MIN_PER_100_LINES:.0f} per 100")
+    if excused > MAX_EQUIVALENT * tried:
+        out.append(f"{excused} equivalents of {tried} mutants tried are more than {MAX_EQUIVALENT:.0%}")
     return out
 
 
 def by_module(tally: Tally, reasons: Collection[str], mutants: Sequence[Mutant]) -> dict[str, dict[str, int]]:
-    """How many mutants of each module were tried, killed, survived (listed or not)."""
+    """How many of the chosen mutants of each module there are, were killed, survived (listed or not)."""
     out: dict[str, dict[str, int]] = {}
     for mutant in mutants:
         outcome = tally.outcome.get(mutant.id)
@@ -141,14 +152,31 @@ def by_module(tally: Tally, reasons: Collection[str], mutants: Sequence[Mutant])
     return out
 
 
+def how_many(sample: str, lines: int, *, only: bool) -> tuple[str, int | None]:
+    """Return what was asked for in words, and how many that is; None: all that there are.
+
+    Raise SystemExit for what is neither a number nor a word known here.
+    """
+    if sample == "all" or (only and not sample):
+        return "all that are named" if only else "all", None
+    if sample and (not sample.isdecimal() or int(sample) == 0):
+        raise SystemExit(f"mutation: SAMPLE is '{sample}'; it may be a number from 1, or `all`")
+    if sample:
+        return "a sample spread over the modules by their code", int(sample)
+    many = math.ceil(CHOSEN_PER_100_LINES * lines / 100.0)
+    return f"{CHOSEN_PER_100_LINES:.0f} per 100 code lines, of each module its share", many
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--package", type=Path, default=Path("valvey/core"))
     parser.add_argument("--tests", nargs="+", default=["tests", "--ignore=tests/wire", "--ignore=tests/hil"])
     parser.add_argument("--leave-out-failing", action="store_true", help="go on without tests that fail as it is")
     parser.add_argument("--only", nargs="+", default=[""], help="mutants whose id contains one of these")
-    parser.add_argument("--sample", type=int, default=0, help="try this many, chosen by --seed; 0 = all")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--sample", default="", help="try this many, or `all`; else as many as must be, of each module its share"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="makes another choice")
     parser.add_argument("--for-s", type=float, default=float("inf"), help="begin no mutant later than this")
     parser.add_argument("--quick", action="store_true", help="name what lives past the likeliest tests; no verdict")
     parser.add_argument("--workers", type=int, default=2)
@@ -160,13 +188,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     sources = {str(path): path.read_text(encoding="utf-8") for path in sorted(args.package.rglob("*.py"))}
     mutants = [mutant for path, source in sources.items() for mutant in mutants_of(source, path)]
-    lines = sum(code_lines(source) for source in sources.values())
+    lines = {path: code_lines(source) for path, source in sources.items()}
     reasons = read_equivalents(args.equivalents)
-    chosen = [mutant for mutant in mutants if any(word in mutant.id for word in args.only)]
-    random.Random(args.seed).shuffle(chosen)  # over all modules, so that early kills teach
-    if args.sample:
-        chosen = chosen[: args.sample]
-    print(f"{len(mutants)} mutants in {lines} code lines of {args.package}, {len(chosen)} to try", flush=True)
+    named = [mutant for mutant in mutants if any(word in mutant.id for word in args.only)]
+    choice, many = how_many(args.sample, sum(lines.values()), only=args.only != [""])
+    chosen = choose(named, lines, len(named) if many is None else many, args.seed)
+    print(f"{len(mutants)} mutants in {sum(lines.values())} code lines of {args.package}", flush=True)
+    print(f"chosen: {len(chosen)}, {choice}", flush=True)
 
     deciding = (*map(Path, TREE), args.package, *(Path(test) for test in args.tests if Path(test).exists()))
     tree = digest_of((path for path in dict.fromkeys(deciding) if path.exists()), " ".join(args.tests))
@@ -178,15 +206,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{len(base.tests)} tests concern it; they took {time.monotonic() - began_s:.0f} s", flush=True)
     hunt = Hunt(sources, store, reasons, began_s + args.for_s, quick=args.quick)
     tally = hunt.run(chosen, base, args.tests, args.workers)
-    report = report_of(tally, reasons, len(mutants), lines)
-    report["modules"] = by_module(tally, reasons, mutants)
+    report = report_of(tally, reasons, choice, len(chosen), len(mutants), sum(lines.values()))
+    report["modules"] = by_module(tally, reasons, chosen)
     file = args.report or args.folder / "report.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    found = complaints(tally, reasons, {mutant.id for mutant in mutants}, lines)
+    found = complaints(tally, reasons, {mutant.id for mutant in mutants}, sum(lines.values()))
     print("\n".join(found))
     counted = ", ".join(f"{report[key]} {key}" for key in ("tried", "killed", "survived", "timeout"))
-    print(f"{counted}, {len(reasons)} equivalent, in {time.monotonic() - began_s:.0f} s")
+    print(f"{counted} of {len(chosen)} ({choice}), {len(reasons)} equivalent, in {time.monotonic() - began_s:.0f} s")
     return 1 if found else 0
 
 

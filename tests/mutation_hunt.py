@@ -38,6 +38,8 @@ EXCUSED_S = 10.0
 COLD = "cold"
 """Outcome of a warm try that could not be made."""
 
+GONE = "gone"
+"""Told instead of an outcome: recorded tests that the collection did not find."""
 SUSPECTED = "suspected"
 """Outcome of a mutant that is alive after the first stages of a quick hunt: no verdict."""
 
@@ -192,11 +194,15 @@ class _Warm:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        base = self.orders.base
         self.items = {item.nodeid: item for item in session.items}
-        for n, test in enumerate(self.orders.base.tests):
-            if test in self.items:
-                patience_s = 5.0 + 10.0 * self.orders.base.took_s[n]
-                self.items[test].add_marker(pytest.mark.timeout(patience_s), append=False)
+        kept = base.numbers(base.everything)
+        if gone := [base.tests[n] for n in kept if base.tests[n] not in self.items]:
+            self.out.send(("", GONE, ", ".join(gone)))
+            return True
+        for n in kept:
+            patience_s = 5.0 + 10.0 * base.took_s[n]
+            self.items[base.tests[n]].add_marker(pytest.mark.timeout(patience_s), append=False)
         session.config.pluginmanager.register(self.failed)
         self.living = functions_in(os.path.dirname(next(iter(self.sources))))
         gc.collect()
@@ -218,7 +224,7 @@ class _Warm:
         except CannotSwapError:
             out.send((COLD, ""))
             return
-        items = [self.items[test] for n in order if (test := self.orders.base.tests[n]) in self.items]
+        items = [self.items[self.orders.base.tests[n]] for n in order]
         for item, following in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed.test:
@@ -240,13 +246,21 @@ def hunt_warm(
     mutants: Sequence[Mutant], sources: Mapping[str, str], orders: Orders, workers: int, tests: Sequence[str], told: Told,
     until_s: float,
 ) -> list[Mutant]:  # fmt: skip
-    """Try those mutants whose line runs in tests only; return those that need a fresh import all the same."""
+    """Try those mutants whose line runs in tests only; return those that need a fresh import all the same.
+
+    Raise SystemExit when a recorded test is not there: what it would have killed would pass for a survivor.
+    """
     by_id = {mutant.id: mutant for mutant in mutants}
     process, answer = start(_warm, mutants, sources, orders, workers, tests, until_s)
     cold = []
     try:
         while not isinstance(message := answer.recv(), int):
             name, outcome, killer = message
+            if outcome == GONE:
+                raise SystemExit(
+                    f"mutation: tests that ran for the record are not found again: {killer}; a test's name must be the "
+                    "same in every collection (no set, address, time or chance in its parameters)"
+                )
             if outcome == COLD:
                 cold.append(by_id[name])
                 continue

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from tests.mutants import apply, code_lines, mutants_of
-from tests.mutation import Tally, complaints, read_equivalents
+from tests.mutation import Tally, complaints, how_many, read_equivalents, report_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -140,6 +140,16 @@ def test_tests_that_fail_without_a_mutant_stop_the_run(tmp_path: Path) -> None:
     assert "checks/test_limit.py::test_wrong" in said
 
 
+def test_a_recorded_test_that_is_not_found_again_stops_the_run(tmp_path: Path) -> None:
+    named_by_chance = CHECKS.replace("def test_above()", """
+import os
+@pytest.mark.parametrize("process", [os.getpid()])
+def test_above(process)""")  # fmt: skip
+    code, said, report = _hunt(tmp_path, named_by_chance)
+    assert (code, report) == (1, {}), said
+    assert "not found again: checks/test_limit.py::test_above[" in said
+
+
 @pytest.mark.parametrize(
     ("outcome", "excused", "complaint"),
     [
@@ -153,14 +163,43 @@ def test_an_excuse_must_be_true(outcome: str, excused: str, complaint: str) -> N
     assert complaint in complaints(Tally({"m": outcome}), {excused: "why"}, {"m"}, lines=1)
 
 
-def test_a_true_excuse_is_accepted_but_not_too_many() -> None:
-    tally = Tally({"m": "survived"})
-    assert complaints(tally, {"m": "why"}, {"m", *map(str, range(99))}, lines=100) == []
-    assert complaints(tally, {"m": "why"}, {"m"}, lines=1) == ["1 equivalents of 1 mutants are more than 3%"]
+def test_a_true_excuse_is_accepted_but_not_too_many_for_what_was_tried() -> None:
+    others = dict.fromkeys(map(str, range(99)), "killed")
+    assert complaints(Tally({"m": "survived", **others}), {"m": "why"}, {"m", *others}, lines=100) == []
+    few = complaints(Tally({"m": "survived"}), {"m": "why"}, {"m", *others}, lines=1)
+    assert few == ["1 equivalents of 1 mutants tried are more than 3%"]
 
 
-def test_too_few_mutants_for_the_code_are_an_error() -> None:
-    assert complaints(Tally(), {}, {"m"}, lines=5) == ["1 mutants in 5 code lines are fewer than 25 per 100"]
+def test_too_few_mutants_tried_for_the_code_are_an_error_however_many_there_are() -> None:
+    few = complaints(Tally({"m": "killed"}), {}, {"m", "n", "o"}, lines=5)
+    assert few == ["1 mutants tried for 5 code lines are fewer than 25 per 100"]
+
+
+@pytest.mark.parametrize(
+    ("sample", "only", "many"),
+    [
+        ("", False, 260),
+        ("all", False, None),
+        ("", True, None),
+        ("all", True, None),
+        ("70", False, 70),
+        ("70", True, 70),
+    ],
+)
+def test_a_run_tries_enough_for_the_code_unless_told_otherwise(sample: str, only: bool, many: int | None) -> None:
+    assert how_many(sample, 1000, only=only)[1] == many
+
+
+@pytest.mark.parametrize("sample", ["0", "-1", "most"])
+def test_a_sample_that_is_no_number_is_refused_with_what_may_be_said(sample: str) -> None:
+    with pytest.raises(SystemExit, match=f"SAMPLE is '{sample}'; it may be a number from 1, or `all`"):
+        how_many(sample, 1000, only=False)
+
+
+def test_the_report_says_what_was_chosen_and_how_dense_it_is() -> None:
+    report = report_of(Tally({"m": "killed"}), {}, "in words", chosen=2, total=9, lines=5)
+    told = [report[key] for key in ("choice", "chosen", "mutants", "tried", "tried_per_100_lines", "complete")]
+    assert told == ["in words", 2, 9, 1, 20.0, False]
 
 
 def test_an_excuse_needs_a_reason(tmp_path: Path) -> None:

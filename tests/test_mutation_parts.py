@@ -11,6 +11,7 @@ import pytest
 
 from tests.mutants import Mutant, mutants_of
 from tests.mutation_baseline import Baseline, baseline, files_of
+from tests.mutation_choice import choose
 from tests.mutation_hunt import Orders, stages_of
 from tests.mutation_store import Store, Verdict, digest_of
 from tests.mutation_swap import CannotSwapError, functions_in, swap
@@ -186,6 +187,40 @@ def test_stages_cut_by_file_and_lose_no_test() -> None:
     stages = stages_of(range(60), tests)
     assert sorted(n for stage in stages for n in stage) == list(range(60))
     assert [len({tests[n].partition("::")[0] for n in stage}) for stage in stages] == [1, 3, 12, 4]
+
+
+# --- the choice -------------------------------------------------------------------------------------------------------------
+
+MANY = [m for path in ("a.py", "b.py", "c.py") for m in mutants_of("x = [" + "1, " * 40 + "]", path)]
+LONG = {"a.py": 10, "b.py": 30, "c.py": 20}
+
+
+def chosen(mutants: list[Mutant], total: int, seed: int = 0) -> dict[str, set[str]]:
+    found = choose(mutants, LONG, total, seed)
+    return {path: {m.id for m in found if m.path == path} for path in LONG}
+
+
+def test_each_module_gives_its_share_of_the_choice() -> None:
+    assert {path: len(ids) for path, ids in chosen(MANY, 60).items()} == LONG
+
+
+def test_what_a_short_module_lacks_the_others_give() -> None:
+    few = [m for m in MANY if m.path != "b.py"] + [m for m in MANY if m.path == "b.py"][:6]
+    assert {path: len(ids) for path, ids in chosen(few, 60).items()} == {"a.py": 18, "b.py": 6, "c.py": 36}
+
+
+def test_no_more_are_chosen_than_there_are() -> None:
+    assert len(choose(MANY, LONG, 10_000, 0)) == len(MANY)
+
+
+def test_the_choice_is_the_same_in_each_run_in_whatever_order_and_another_for_another_seed() -> None:
+    assert chosen(MANY, 60) == chosen(MANY[::-1], 60) != chosen(MANY, 60, seed=1)
+
+
+def test_a_change_of_one_module_leaves_the_choice_of_the_others_nearly_as_it_was() -> None:
+    longer = choose(MANY, LONG | {"a.py": 12}, 60, 0)
+    for path in ("b.py", "c.py"):
+        assert len(chosen(MANY, 60)[path] ^ {m.id for m in longer if m.path == path}) <= 2
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------------------
