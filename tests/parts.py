@@ -27,6 +27,7 @@ PARTS = frozenset({
     "firmware_sim/test_scenario.py",
     "firmware_sim/test_shelf_update.py",
     "firmware_sim/test_virtual_sensors_in_service.py",
+    "firmware_sim/test_warm_racks_shut.py",
     "racky/core/test_admission_on_the_plant.py",
     "racky/core/test_caps.py",
     "racky/core/test_lifecycle.py",

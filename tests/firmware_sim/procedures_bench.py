@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Kind
 from fieldkit.units import Unit
 from firmware_sim.demo_plant import demo_config
 from firmware_sim.parts.channel import Channel
@@ -27,7 +28,7 @@ from valvey.core.leasing import Answer, Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
-from valvey.core.requests import REQUESTS, Kind, Request
+from valvey.core.requests import REQUESTS, Request
 from valvey.core.step import Scan, setup, step
 
 RACK = "r01"
@@ -49,8 +50,10 @@ def plant_config(start: Start = Start.FLOWING) -> PlantConfig:
 class Bench:
     """A commissioned rack, adopted in service (or shut), and the people around it."""
 
-    def __init__(self, start: Start = Start.FLOWING, limits: Limits = LIMITS) -> None:
-        self.plant = Plant(plant_config(start))
+    def __init__(
+        self, start: Start = Start.FLOWING, limits: Limits = LIMITS, config: PlantConfig | None = None
+    ) -> None:
+        self.plant = Plant(config or plant_config(start))
         self.rack: RackPlant = self.plant.racks[RACK]
         self.rack.load_kw = 132.0 if start is Start.FLOWING else 0.0
         self.setup = setup(limits)
