@@ -26,7 +26,7 @@ def commission_record(
     state: Annotated[str, typer.Option(help="FLOWING or ISOLATED: how the simulated rack stands")] = "FLOWING",
 ) -> None:
     """Seed the memory of a SIMULATED rack as after its commissioning: full, tested, armed. Refused for a real rack."""
-    from valvey.commissioning import RefusedError, record
+    from valvey.seeding import RefusedError, record
 
     try:
         text = record(load_config(config), state, why)

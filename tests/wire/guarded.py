@@ -21,8 +21,8 @@ import aiomqtt
 import yaml
 
 from firmware_sim.client import ask, find_control
-from valvey.commissioning import record
 from valvey.config import load
+from valvey.seeding import record
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEVICES = ("valve_controller", "transmitters", "leak_panel", "busbar_meter", "feeder_meter")

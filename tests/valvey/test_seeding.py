@@ -9,12 +9,12 @@ from fieldkit.kept import Left
 from fieldkit.service import InstanceLock
 from fieldkit.store import Store
 from tests.valvey.racks import rack
-from valvey.commissioning import LOG, RefusedError, record
 from valvey.config import RackConfig
 from valvey.core.chart import State
 from valvey.core.memory import Inventory, Memory
 from valvey.keeper import find
 from valvey.paths import Paths
+from valvey.seeding import LOG, RefusedError, record
 
 SIMULATED = ("simulated: false", "simulated: true")
 ARMED = ("armed: false ", "armed: true ")
