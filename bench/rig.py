@@ -23,8 +23,8 @@ from bench.demo.stage import Options, Stage, write_rack_file
 from bench.supervisor import PRIORITY, Guard, Service, real_time
 from firmware_sim.client import ask
 from firmware_sim.demo_plant import rack_config
-from valvey.commissioning import record
 from valvey.config import load
+from valvey.seeding import record
 
 ROOT = Path(__file__).resolve().parents[1]
 START_S = 20.0

@@ -16,8 +16,8 @@ from fieldkit.errors import ConfigError
 from firmware_sim.client import ask
 from firmware_sim.demo_plant import demo_config
 from firmware_sim.plant_config import RackConfig
-from valvey.commissioning import RefusedError, record
 from valvey.config import load
+from valvey.seeding import RefusedError, record
 
 __all__ = ["DEVICES", "LOOP", "ROOT", "SITE", "Options", "Stage", "StageError", "set_stage", "write_rack_file"]
 #: Load of the racks while they come into service, of their rating.
