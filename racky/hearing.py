@@ -8,10 +8,11 @@ from fieldkit.errors import Refusal
 from fieldkit.inbox import Inbox
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Properties
+from fieldkit.request import Request
 from fieldkit.topics import Daemon, Kind, Topic, parse_topic, request_filter
 from racky.asker import Asker
 from racky.core import hearing
-from racky.core.requests import REQUESTS, Request
+from racky.core.requests import REQUESTS
 from racky.core.sight import DaemonTold
 
 SAFER = ("power_off", "cap", "quarantine")

@@ -5,7 +5,7 @@ from typing import Any
 from fieldkit.errors import Refusal
 from fieldkit.journal import Journal
 from fieldkit.letters import plain
-from racky.core.requests import Request
+from fieldkit.request import Request
 from racky.core.step import Scan
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Kind
 from fieldkit.units import Unit
 from valvey.core import gate
 from valvey.core.adoption import begin
@@ -18,7 +19,7 @@ from valvey.core.leasing import Answer, Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Inventory, Memory
 from valvey.core.policy import DEFAULT_POLICY
-from valvey.core.requests import REQUESTS, Kind, Request
+from valvey.core.requests import REQUESTS, Request
 from valvey.core.step import Scan, Setup, setup, step
 
 PERIOD_S = 0.05

@@ -22,10 +22,10 @@ from fieldkit.cli_asking import (
     no_request,
     run,
 )
+from fieldkit.request import Kind as Class
 from fieldkit.topics import Daemon, Role
 from valvey.cli_parts import EXIT, AsOutput, ConfigArg, Output, WhyOption, fail, load_config, tell
 from valvey.core.requests import REQUESTS
-from valvey.core.requests import Kind as Class
 
 MaybeConfig = Annotated[
     Path | None, typer.Argument(metavar="[CONFIG]", help="the rack's file; else --broker, --site, --rack")

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from fieldkit.errors import Refusal
 from fieldkit.inbox import Inbox
 from fieldkit.outbox import Properties
+from fieldkit.request import Kind
 from fieldkit.topics import Daemon
-from valvey.core.requests import REQUESTS, Kind, Request
+from valvey.core.requests import REQUESTS, Request
 
 SAFER = tuple(row.name for row in REQUESTS.values() if row.kind is Kind.SAFER)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from fieldkit.kept import Kept, Left
 from fieldkit.kept import find as find_record
 from fieldkit.reading import Reading
+from fieldkit.request import Answered
 from fieldkit.store import Store
 from valvey.core import persist
 from valvey.core.lifecycle import ANSWERED_MAX
-from valvey.core.memory import Answered, Memory
+from valvey.core.memory import Memory
 from valvey.done import Done
 
 PERIOD_S = 1.0

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from fieldkit.letters import plain
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Answered
 from fieldkit.units import Unit
 from valvey.core import persist
 from valvey.core.chart import State, Step
@@ -24,7 +25,7 @@ from valvey.core.facts import Fact
 from valvey.core.gate import Outputs
 from valvey.core.leasing import Answer
 from valvey.core.limits import Limits
-from valvey.core.memory import Answered, Memory
+from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.done import Done
 

@@ -7,13 +7,25 @@ from typing import Any
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
+from fieldkit.request import (
+    Answered,
+    Kind,
+    Request,
+    accepted,
+    no_reason,
+    refused_as,
+    unknown,
+    untimely,
+    wrong_args,
+    wrong_role,
+)
 from racky.core import evidence, lifecycle, permissives, power
 from racky.core.alarms import alarm_fact
 from racky.core.facts import Fact, FactKind
 from racky.core.lifecycle_chart import Event
-from racky.core.memory import Answered, Cap, Maintenance, Pending, Phase
+from racky.core.memory import Cap, Maintenance, Pending, Phase
 from racky.core.outputs import entered
-from racky.core.requests import REQUESTS, Kind, Request, RequestRow
+from racky.core.requests import REQUESTS, RequestRow
 from racky.core.view import View
 
 MOST_ANSWERED = 10_000
@@ -30,10 +42,10 @@ def answer(view: View, request: Request) -> Acted:
         return view, [_fact(view, request, before)]
     acted = _refused(view, request, row) or _ACTS[request.name](view, request)
     if isinstance(acted, Refusal):
-        done = Answered(request.id, "refused", acted.code, acted.reason, acted.would_allow)
+        done = refused_as(request, acted)
         return _noted(view, done), [_fact(view, request, done)]
     after, facts = acted
-    done = Answered(request.id, "accepted", "ok", "", "")
+    done = accepted(request)
     after = _noted(after, done)
     if row is not None and row.goal:
         pending = Pending(request.id, request.client, request.name, view.now_s)
@@ -69,55 +81,16 @@ def _before(view: View, request: Request) -> Answered | None:
 
 def _refused(view: View, request: Request, row: RequestRow | None) -> Refusal | None:
     if row is None:
-        return Refusal("unknown", f"there is no request '{request.name}'", f"one of: {', '.join(REQUESTS)}")
-    if request.role not in row.roles:
-        reason = f"role '{request.role}' may not ask for '{row.name}'"
-        return Refusal("role", reason, f"roles: {', '.join(sorted(row.roles))}")
-    wrong = _wrong_args(request, row)
+        return unknown(request, REQUESTS)
+    wrong = wrong_role(request, row.roles) or wrong_args(request, row.args)
     if wrong is not None:
         return wrong
     kind = row.kind(view, request)
-    if row.why and kind is not Kind.SAFER and not request.why.strip():
-        return Refusal("why", f"'{row.name}' needs a reason", "a non-empty 'why'")
-    if kind is Kind.OPENING:
-        late = _late(view, request)
-        if late is not None:
-            return late
-    return permissives.missing(view, row.permissives)
-
-
-def _wrong_args(request: Request, row: RequestRow) -> Refusal | None:
-    unknown = sorted(request.args.keys() - row.args.keys())
-    if unknown:
-        return Refusal(
-            "args", f"unknown argument '{unknown[0]}'", f"arguments of '{row.name}': {', '.join(row.args) or 'none'}"
-        )
-    for name, arg in row.args.items():
-        value = request.args.get(name)
-        if value is None:
-            if arg.needed:
-                return Refusal("args", f"argument '{name}' is missing", f"'{row.name}' needs '{name}'")
-            continue
-        wanted = " or ".join(kind.__name__ for kind in arg.types)
-        if not isinstance(value, arg.types) or (isinstance(value, bool) and bool not in arg.types):
-            return Refusal("args", f"argument '{name}' is not {wanted}", f"'{name}' is a {wanted}")
-        if isinstance(value, int | float) and not arg.low <= value <= arg.high:
-            return Refusal("args", f"argument '{name}' is out of range", f"{arg.low:g} to {arg.high:g}")
-    return None
-
-
-def _late(view: View, request: Request) -> Refusal | None:
-    seq = view.memory.state_seq
-    if request.expired is None:
-        return Refusal(
-            "clock", "no synchronised clock can judge its expiry", "a synchronised clock, or no 'expires_at'"
-        )
-    if request.expired:
-        return Refusal("expired", "it has expired or is dated in the future", "a fresh request within its expiry")
-    if request.expect_seq != seq:
-        reason = f"expect_seq is {request.expect_seq}, state_seq is {seq}"
-        return Refusal("expect_seq", reason, f"look at the state, then ask with expect_seq {seq}")
-    return None
+    if row.why and kind is not Kind.SAFER:
+        wrong = no_reason(request)
+    if wrong is None and kind is Kind.OPENING:
+        wrong = untimely(request, view.memory.state_seq)
+    return wrong or permissives.missing(view, row.permissives)
 
 
 def _noted(view: View, done: Answered) -> View:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fieldkit.alarm import AlarmState
+from fieldkit.request import Answered
 from racky.core.life import Lifecycle
 
 FORMAT = 1
@@ -115,17 +116,6 @@ class Pending:
     client: str
     request: str
     since_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer once given to a request id; the same id gets the same answer and no second act."""
-
-    id: str
-    status: str
-    code: str
-    reason: str
-    allow: str
 
 
 @dataclass(frozen=True, slots=True)

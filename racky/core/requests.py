@@ -2,70 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from math import inf
-from typing import Any
 
+from fieldkit.request import ENGINEERS, EVERYBODY, FLAG, STAFF, TEXT, Arg, Kind, Request, number
 from racky.core.memory import Phase
 from racky.core.permissives import POWER_ON, RESET, Permissive
 from racky.core.view import View
 
-STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
-PROGRAMS = frozenset({"coordinator", "racky", "integration"})
-EVERYBODY = STAFF | PROGRAMS
-ENGINEERS = frozenset({"engineer", "safety", "supervisor"})
+KW = number(0.0, 1e4)
 
 
-class Kind(StrEnum):
-    """SAFER is never refused for time, sequence or a repeated id; OPENING needs the present ``state_seq``."""
-
-    SAFER = "SAFER"
-    NOTE = "NOTE"
-    OPENING = "OPENING"
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request as the desk hands it over: schema, size and the retained flag are already judged.
-
-    role, client  from the topic, bound by the broker's access list
-    expired       True or False by the wall clock; None when no synchronised clock can say
-    """
-
-    id: str
-    name: str
-    role: str
-    client: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    by: str = ""
-    why: str = ""
-    expect_seq: int | None = None
-    expired: bool | None = False
-
-    @property
-    def who(self) -> str:
-        return self.by or self.client
-
-
-@dataclass(frozen=True, slots=True)
-class Arg:
-    """One argument: its Python types after JSON, whether it must be given, and its bounds."""
-
-    types: tuple[type, ...]
-    needed: bool = True
-    low: float = -inf
-    high: float = inf
-
-
-TEXT, FLAG, LIST = Arg((str,)), Arg((bool,), needed=False), Arg((list,))
-KW = Arg((int, float), low=0.0, high=1e4)
-
-
-def seconds(low: float, high: float, *, needed: bool = True) -> Arg:
-    return Arg((int, float), needed, low, high)
-
-
-def always_same(kind: Kind) -> Callable[[View, "Request"], Kind]:
+def always_same(kind: Kind) -> Callable[[View, Request], Kind]:
     def same(_view: View, _request: Request) -> Kind:
         return kind
 
@@ -107,18 +53,18 @@ SAFER, NOTE, OPENING = always_same(Kind.SAFER), always_same(Kind.NOTE), always_s
 ROWS: tuple[RequestRow, ...] = (
     RequestRow("power_off",     SAFER,     EVERYBODY,              "switch the shelves off in reverse order; 'now': all at once", args={"now": FLAG}, goal=frozenset({P.OFF}), way=frozenset({P.UNKNOWN, P.FALLING})),
     RequestRow("power_on",      OPENING,   STAFF | {"integration"}, "switch the shelves on, one after the other", POWER_ON, goal=frozenset({P.ON}), way=frozenset({P.RISING})),
-    RequestRow("cap",           _cap_kind, EVERYBODY,              "a most of power for this rack; lowering it is safer, raising or ending it by itself is not", args={"kw": KW, "for_s": seconds(1.0, 30 * 86400.0, needed=False)}, why=True),
+    RequestRow("cap",           _cap_kind, EVERYBODY,              "a most of power for this rack; lowering it is safer, raising or ending it by itself is not", args={"kw": KW, "for_s": number(1.0, 30 * 86400.0, needed=False)}, why=True),
     RequestRow("uncap",         OPENING,   EVERYBODY,              "end the cap that was asked for", why=True),
     RequestRow("reset",         OPENING,   STAFF,                  "clear the second trip path once its cause is gone; switches nothing on", RESET, why=True),
-    RequestRow("maintenance",   OPENING,   STAFF,                  "work at the rack: no jobs, no calls outside; trips act; ends by itself", args={"for_s": seconds(60.0, 7 * 86400.0)}, why=True),
+    RequestRow("maintenance",   OPENING,   STAFF,                  "work at the rack: no jobs, no calls outside; trips act; ends by itself", args={"for_s": number(60.0, 7 * 86400.0)}, why=True),
     RequestRow("end_maintenance", OPENING, STAFF,                  "end the maintenance now", why=True),
     RequestRow("admit",         OPENING,   ENGINEERS,              "prove the rack, from where it was refused, and take it into production; Racky may ask Valvey to fill, test and open in this boot", why=True),
     RequestRow("quarantine",    SAFER,     STAFF,                  "no work for this rack; it is switched off in order"),
     RequestRow("discover",      OPENING,   ENGINEERS,              "forget what is known of the rack's devices, and look anew", why=True),
     RequestRow("retire",        OPENING,   ENGINEERS,              "take the rack out of service for good", why=True),
     RequestRow("ack",           NOTE,      STAFF,                  "acknowledge one of Racky's alarms", args={"alarm": TEXT}),
-    RequestRow("shelve",        NOTE,      STAFF,                  "shelve one of Racky's alarms for a bounded time", args={"alarm": TEXT, "for_s": seconds(1.0, 28800.0)}, why=True),
-    RequestRow("leak_evidence", NOTE,      frozenset({"racky", "integration"}), "a tray's own leak flag; it is handed to Valvey, which judges it", args={"tray": TEXT, "wet": Arg((bool,)), "for_s": seconds(1.0, 3600.0)}),
+    RequestRow("shelve",        NOTE,      STAFF,                  "shelve one of Racky's alarms for a bounded time", args={"alarm": TEXT, "for_s": number(1.0, 28800.0)}, why=True),
+    RequestRow("leak_evidence", NOTE,      frozenset({"racky", "integration"}), "a tray's own leak flag; it is handed to Valvey, which judges it", args={"tray": TEXT, "wet": Arg((bool,)), "for_s": number(1.0, 3600.0)}),
 )
 # fmt: on
 REQUESTS: dict[str, RequestRow] = {row.name: row for row in ROWS}

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from fieldkit.request import Request
 from racky.core import alarms, answering, evidence, health, lifecycle, power
 from racky.core.ask import Ask
 from racky.core.causes import Health
 from racky.core.facts import Fact
 from racky.core.life import Wanted
 from racky.core.memory import Memory
-from racky.core.requests import Request
 from racky.core.setup import Setup
 from racky.core.sight import Sight
 from racky.core.view import View

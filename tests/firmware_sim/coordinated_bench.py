@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Kind
+from fieldkit.request import Request as AnyRequest
 from fieldkit.units import Unit
 from firmware_sim.plant_config import CduMode, Start
 from tests.firmware_sim.procedures_bench import LIMITS, RACK, Bench
@@ -20,11 +22,11 @@ from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, begin
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
 from valvey.core.loop.memory import LoopMemory
-from valvey.core.loop.requests import LoopRequest, answer
+from valvey.core.loop.requests import answer
 from valvey.core.loop.seen import GrantSeen, LoopView, RackSeen
 from valvey.core.loop.step import LoopInputs
 from valvey.core.loop.step import step as loop_step
-from valvey.core.requests import REQUESTS, Kind, Request
+from valvey.core.requests import REQUESTS, Request
 from valvey.core.step import Scan
 
 LEASED = replace(LIMITS, coordinator=True, name=RACK)
@@ -153,7 +155,7 @@ class CoordinatedBench(Bench):
             NEIGHBOUR: RackSeen(self.neighbour_state, online=True, points=other, at_s=now_s),
         }
 
-    def plan(self, view: LoopView, request: LoopRequest) -> Mapping[str, Any]:
+    def plan(self, view: LoopView, request: AnyRequest) -> Mapping[str, Any]:
         """The proof of a plan."""
         _, facts = answer(view, request)
         proof: Mapping[str, Any] = facts[-1].fields["proof"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from fieldkit.request import Request
 from firmware_sim.plant_config import CduMode, Start
 from tests.firmware_sim.coordinated_bench import NEIGHBOUR, CoordinatedBench
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
 from valvey.core.loop.facts import LoopFactKind
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import LoopView
 from valvey.core.memory import Inventory
 
@@ -184,7 +184,7 @@ def test_messages_that_do_not_get_through_end_opening_work_and_the_coordinator_f
 def test_two_racks_that_want_to_work_get_their_turns() -> None:
     bench = copied(_filling())
     view = LoopView(bench.cdu_readings(), bench.racks_seen(), bench.coordinator, bench.loop_limits, bench.now_s)
-    request = LoopRequest("x", "plan", "observer", "ann", {"rack": NEIGHBOUR, "work": "isolate"})
+    request = Request("x", "plan", "observer", "ann", {"rack": NEIGHBOUR, "work": "isolate"})
     assert "r01" in str(bench.plan(view, request)["refused"])
     bench.until(State.ISOLATED)
     bench.run(1.0)

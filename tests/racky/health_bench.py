@@ -26,6 +26,7 @@ from fieldkit.errors import Refusal
 from fieldkit.letters import Sender
 from fieldkit.profile import Profile
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Kind
 from fieldkit.units import Unit
 from firmware_sim.bank import Bank
 from firmware_sim.bench_config import demo_bench
@@ -52,7 +53,7 @@ from valvey.core.loop.seen import RackSeen
 from valvey.core.loop.step import LoopInputs
 from valvey.core.loop.step import step as loop_step
 from valvey.core.memory import Inventory, Memory
-from valvey.core.requests import REQUESTS, Kind, Request
+from valvey.core.requests import REQUESTS, Request
 from valvey.core.step import setup, step
 from valvey.derived import derived
 from valvey.loop import config as loop_file

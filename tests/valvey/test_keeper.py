@@ -8,13 +8,14 @@ import pytest
 
 from fieldkit.kept import Left, pack, unpack
 from fieldkit.reading import Reading
+from fieldkit.request import Answered
 from fieldkit.store import Found, Loaded
 from tests.plant import flowing
 from tests.valvey.told import done_of
 from valvey.core import persist
 from valvey.core.chart import State
 from valvey.core.leasing import Leasing
-from valvey.core.memory import Answered, Lock, Memory, Waiting
+from valvey.core.memory import Lock, Memory, Waiting
 from valvey.keeper import Keeper, StartsFile, find, new_answers
 
 

@@ -11,12 +11,12 @@ import pytest
 from fieldkit import chain
 from fieldkit.errors import Refusal
 from fieldkit.reading import Reading
+from fieldkit.request import Answered
 from tests.lender import Lender
 from tests.plant import PERIOD_S, PaperRack, flowing, isolated, starting
 from tests.valvey.told import done_of
 from valvey import recording
 from valvey.core.chart import State
-from valvey.core.memory import Answered
 from valvey.core.requests import Request
 from valvey.recorder import AFTER_S, Recorder
 from valvey.replay import Replayed, lines, replay, text

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from fieldkit.frozen import replace
+from fieldkit.request import Answered, accepted, refused
 from valvey.core import flow_requests
-from valvey.core.admission import accepted, refused
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.judging import Judged
-from valvey.core.memory import Answered, Bypass, Inventory, Lock, Memory, Stroke
+from valvey.core.memory import Bypass, Inventory, Lock, Memory, Stroke
 from valvey.core.policy import PolicyRule
 from valvey.core.requests import Request
 from valvey.core.trips import NEVER_BYPASSED, Trip

@@ -8,15 +8,15 @@ from fieldkit.alarm import AlarmState, Phase
 from fieldkit.errors import Refusal
 from fieldkit.frozen import replace
 from fieldkit.reading import Quality
+from fieldkit.request import Answered, accepted, refused
 from valvey.core import stroking, virtual_sensors
-from valvey.core.admission import accepted, refused
 from valvey.core.alarm_rows import row_of, slug
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_alarms import conditions as flow_conditions
 from valvey.core.judges import shut_votes
 from valvey.core.judging import Judged
-from valvey.core.memory import Answered, Memory
+from valvey.core.memory import Memory
 from valvey.core.requests import Request
 from valvey.core.verdict import D
 from valvey.core.view import View

@@ -7,11 +7,11 @@ there, the time is over, or the rack is no longer as it was when it was asked.
 from collections.abc import Sequence
 
 from fieldkit.frozen import replace
-from valvey.core.admission import refused
+from fieldkit.request import Answered, refused
 from valvey.core.facts import Fact, FactKind
 from valvey.core.hearing import Heard, hear
 from valvey.core.lending import WAITS
-from valvey.core.memory import Answered, Memory, Waiting
+from valvey.core.memory import Memory, Waiting
 from valvey.core.requests import Request
 from valvey.core.view import View
 

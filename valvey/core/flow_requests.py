@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from fieldkit.frozen import replace
-from valvey.core.admission import accepted, refused
+from fieldkit.request import Answered, accepted, refused
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_hunting import calm
 from valvey.core.flow_setpoint import ask, bounds
 from valvey.core.flow_state import Mode, tuning_for
-from valvey.core.memory import Answered, Memory
+from valvey.core.memory import Memory
 from valvey.core.requests import SET_POINTS, Request
 from valvey.core.steering import flow_lpm, seen_by, take_over
 from valvey.core.view import View

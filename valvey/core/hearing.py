@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldkit.frozen import replace
+from fieldkit.request import Answered, Kind, accepted, refused
 from valvey.core import alarms
 from valvey.core.acts import ACTS
-from valvey.core.admission import accepted, admit, is_trip_isolate, refused
+from valvey.core.admission import admit, is_trip_isolate
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact
 from valvey.core.judging import Judged
-from valvey.core.memory import Answered, Effect, Memory
+from valvey.core.memory import Effect, Memory
 from valvey.core.permissives import GRANTED
-from valvey.core.requests import REQUESTS, Kind, Request, kind_of
+from valvey.core.requests import REQUESTS, Request, kind_of
 from valvey.core.trips import Trip
 from valvey.core.view import View
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from fieldkit.frozen import replace
+from fieldkit.request import Answered, Kind
 from valvey.core.chart import Event, State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.failures import FAILURES
 from valvey.core.lending import remark
-from valvey.core.memory import Answered, Memory, Pending
+from valvey.core.memory import Memory, Pending
 from valvey.core.progress import progress
-from valvey.core.requests import REQUESTS, Kind, Request, kind_of
+from valvey.core.requests import REQUESTS, Request, kind_of
 from valvey.core.stroking import OUTCOMES
 from valvey.core.view import View
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fieldkit.alarm import AlarmState
+from fieldkit.request import Answered
 from valvey.core.chart import State, Step
 from valvey.core.flow_state import Steering
 from valvey.core.leasing import Leasing
@@ -104,17 +105,6 @@ class Waiting:
     why: str
     expect_seq: int | None
     since_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer once given to a request id; the same id gets the same answer and no second act."""
-
-    id: str
-    status: str
-    code: str
-    reason: str
-    allow: str
 
 
 @dataclass(frozen=True, slots=True)

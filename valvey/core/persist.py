@@ -15,8 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 from fieldkit import alarm
 from fieldkit.alarm import AlarmState
 from fieldkit.frozen import replace
+from fieldkit.request import Answered
 from valvey.core.alarm_rows import row_of
-from valvey.core.memory import FORMAT, Answered, Memory
+from valvey.core.memory import FORMAT, Memory
 
 _FIELDS = frozenset(one.name for one in fields(Memory))
 _MEMORY = TypeAdapter(Memory)

@@ -9,11 +9,11 @@ from fieldkit.errors import Refusal
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Properties
 from fieldkit.reading import Quality
+from fieldkit.request import Request
 from fieldkit.topics import Daemon, Kind, Topic, parse_topic
 from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.leases import Asked
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import GrantSeen, RackSeen
 
 MOST_WAITING = 256
@@ -65,7 +65,7 @@ class Hearing:
         self._site, self._loop, self._me = site, loop, me
         self._now_s, self._wall_s, self._refuse = now_s, wall_s, refuse
         self._asks: deque[Asked] = deque(maxlen=MOST_WAITING)
-        self._requests: deque[LoopRequest] = deque(maxlen=MOST_WAITING)
+        self._requests: deque[Request] = deque(maxlen=MOST_WAITING)
         self._others_until_s = float("-inf")
 
     @property
@@ -87,7 +87,7 @@ class Hearing:
         self._asks.clear()
         return asks
 
-    def take_requests(self) -> tuple[LoopRequest, ...]:
+    def take_requests(self) -> tuple[Request, ...]:
         requests = tuple(self._requests)
         self._requests.clear()
         return requests
@@ -150,7 +150,7 @@ class Hearing:
             return
         self.counters.requests += 1
         self._requests.append(
-            LoopRequest(
+            Request(
                 told.id,
                 told.request,
                 role,

@@ -15,12 +15,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from fieldkit.letters import plain
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Request
 from fieldkit.units import Unit
 from valvey.core.loop import persist
 from valvey.core.loop.leases import Asked
 from valvey.core.loop.limits import LoopLimits
 from valvey.core.loop.memory import LoopMemory
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import RackSeen
 from valvey.core.loop.step import LoopInputs, LoopScan
 from valvey.loop.turns import Turn
@@ -123,7 +123,7 @@ def unpack(fields: Mapping[str, Any], number: int) -> Iterable[Frame]:
                 readings,
                 racks,
                 tuple(_reader(Asked).validate_python(one) for one in row["a"]),
-                tuple(_reader(LoopRequest).validate_python(one) for one in row["q"]),
+                tuple(_reader(Request).validate_python(one) for one in row["q"]),
                 row["o"],
                 row["w"],
             )

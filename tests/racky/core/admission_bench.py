@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fieldkit.alarm import Phase as AlarmPhase
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Kind, Request
 from fieldkit.units import Unit
 from firmware_sim.parts.channel import Channel, ChannelSpec, SensorFault
 from firmware_sim.parts.noise import Noise, seed_of
@@ -21,14 +22,13 @@ from racky.core.life import RunStatus, RunTold
 from racky.core.lifecycle_chart import State, Step
 from racky.core.memory import Memory
 from racky.core.plan import Plan
-from racky.core.requests import Request
 from racky.core.setup import Setup
 from racky.core.sight import AlarmTold, AskTold, DaemonTold, LatchTold, Sight
 from racky.core.view import View
 from tests.firmware_sim.procedures_bench import LIMITS, Bench
 from tests.racky.core.plans import PLAN, identities, planned
 from valvey.core.facts import FactKind as Told
-from valvey.core.requests import REQUESTS, Kind
+from valvey.core.requests import REQUESTS
 from valvey.core.requests import Request as ToValvey
 
 BOOT = "boot-1"

@@ -10,6 +10,7 @@ from fieldkit.alarm import Phase as AlarmPhase
 from fieldkit.alarm import Priority
 from fieldkit.coolant import density_kg_m3
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Request
 from fieldkit.units import Unit
 from racky.core import answering, lifecycle, persist, power
 from racky.core.causes import Health
@@ -21,7 +22,6 @@ from racky.core.life import Run, RunStatus, RunTold
 from racky.core.lifecycle_chart import State, Step
 from racky.core.memory import Maintenance, Memory, Phase
 from racky.core.plan import Plan
-from racky.core.requests import Request
 from racky.core.sight import AlarmTold, AskTold, DaemonTold, LatchTold, Sight
 from racky.core.view import View
 from tests.racky.core.plans import PAPER, identities, on_paper

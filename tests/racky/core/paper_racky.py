@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Kind, Request
 from fieldkit.units import Unit
 from racky.core.facts import Fact, FactKind
 from racky.core.memory import Memory, Phase
-from racky.core.requests import REQUESTS, Kind, Request
+from racky.core.requests import REQUESTS
 from racky.core.setup import Battery, Setup, Shelf
 from racky.core.sight import AskTold, DaemonTold, LatchTold, Sight
 from racky.core.step import Scan, step

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from fieldkit.alarm import Phase as AlarmPhase
+from fieldkit.request import EVERYBODY, Answered, Kind, Request
 from racky.core.answering import MOST_ANSWERED
 from racky.core.facts import FactKind
-from racky.core.memory import Answered, Cap, Phase
-from racky.core.requests import EVERYBODY, REQUESTS, Kind, Request
+from racky.core.memory import Cap, Phase
+from racky.core.requests import REQUESTS
 from tests.racky.core.paper_racky import PaperRacky, kind_of, running, switched_off
 
 ARGS: dict[str, dict[str, Any]] = {
@@ -121,11 +122,11 @@ def test_so_many_answers_are_remembered_and_no_more() -> None:
         ("power_off", {"fast": True}, "unknown argument 'fast'", "arguments of 'power_off': now"),
         ("power_on", {"now": True}, "unknown argument 'now'", "arguments of 'power_on': none"),
         ("cap", {}, "argument 'kw' is missing", "'cap' needs 'kw'"),
-        ("cap", {"kw": "10"}, "argument 'kw' is not int or float", "'kw' is a int or float"),
-        ("cap", {"kw": True}, "argument 'kw' is not int or float", "'kw' is a int or float"),
+        ("cap", {"kw": "10"}, "argument 'kw' is not a number", "'kw' is a number"),
+        ("cap", {"kw": True}, "argument 'kw' is not a number", "'kw' is a number"),
         ("cap", {"kw": -1.0}, "argument 'kw' is out of range", "0 to 10000"),
         ("cap", {"kw": 10.0, "for_s": 0.5}, "argument 'for_s' is out of range", "1 to 2.592e+06"),
-        ("power_off", {"now": 1}, "argument 'now' is not bool", "'now' is a bool"),
+        ("power_off", {"now": 1}, "argument 'now' is not true or false", "'now' is true or false"),
     ],
 )
 def test_wrong_arguments_are_named(name: str, args: dict[str, Any], reason: str, allow: str) -> None:

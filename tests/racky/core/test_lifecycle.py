@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fieldkit import chart
 from fieldkit.alarm import Priority
+from fieldkit.request import Request
 from fieldkit.units import Unit
 from firmware_sim.parts.orv3_mailbox import Mailbox as Device
 from firmware_sim.parts.orv3_mailbox import MailboxTimes, build_image
@@ -25,7 +26,6 @@ from racky.core.lifecycle_chart import CHART, PROVING, STAGES, STEPS, Event, Gua
 from racky.core.lifecycle_steps import ROWS
 from racky.core.memory import Phase
 from racky.core.plan import Diagnostic
-from racky.core.requests import Request
 from racky.core.step import step
 from racky.core.view import View
 from tests.racky.core.paper_life import BOOT, PaperLife, powered

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from fieldkit.alarm import AlarmState
+from fieldkit.request import Answered
 from racky.core import persist
 from racky.core.alarms import BY_NAME
-from racky.core.memory import Answered, Cap, Maintenance, Memory, Pending, Phase, Power, PreTrip, Tray
+from racky.core.memory import Cap, Maintenance, Memory, Pending, Phase, Power, PreTrip, Tray
 from tests.racky.core.paper_racky import running
 
 FULL = Memory(

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from fieldkit.request import Answered
 from tests.attack.bench import Node, rack, request, standing, view_of
-from valvey.core.admission import accepted, admit, is_trip_isolate, refused
+from valvey.core.admission import admit, is_trip_isolate
 from valvey.core.chart import State
-from valvey.core.memory import Answered, Lock
+from valvey.core.memory import Lock
 from valvey.core.requests import Request
 
 RACK = rack()
@@ -14,13 +15,6 @@ SHUT = standing(State.ISOLATED)
 
 def said(node: Node, asked: Request) -> Answered:
     return admit(view_of(RACK, node), asked)
-
-
-def test_an_answer_carries_the_id_of_its_request() -> None:
-    asked = request(SHUT, "open", id="a")
-    assert accepted(asked) == Answered("a", "accepted", "ok", "", "")
-    assert accepted(asked, "as it is") == Answered("a", "accepted", "ok", "as it is", "")
-    assert refused(asked, "code", "reason", "allow") == Answered("a", "refused", "code", "reason", "allow")
 
 
 def test_a_role_that_may_not_ask_is_told_who_may() -> None:

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from fieldkit.request import Answered
 from tests.plant import PaperRack, isolated
 from valvey.core.awaiting import ANSWER_S, attend
 from valvey.core.facts import FactKind
 from valvey.core.hearing import hear
 from valvey.core.leasing import Leasing
 from valvey.core.lending import WAITS
-from valvey.core.memory import Answered, Memory, Waiting
+from valvey.core.memory import Memory, Waiting
 from valvey.core.requests import Request
 from valvey.core.view import View
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from fieldkit.request import Answered
 from tests.attack.bench import Node, rack, request, restart, scan, standing
 from valvey.core.chart import State
 from valvey.core.facts import FactKind
 from valvey.core.lifecycle import ANSWERED_MAX, PENDING_MAX
-from valvey.core.memory import Answered, Pending
+from valvey.core.memory import Pending
 
 RACK = rack()
 

@@ -10,23 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldkit.alarm import AlarmState, Phase
+from fieldkit.request import Answered
 from valvey.core import persist
 from valvey.core.alarm_rows import row_of
 from valvey.core.chart import State, Step
 from valvey.core.leasing import Act, Ask, Leasing
-from valvey.core.memory import (
-    FORMAT,
-    Answered,
-    Bypass,
-    Effect,
-    Inventory,
-    Latch,
-    Lock,
-    Memory,
-    Pending,
-    Sighting,
-    Waiting,
-)
+from valvey.core.memory import FORMAT, Bypass, Effect, Inventory, Latch, Lock, Memory, Pending, Sighting, Waiting
 from valvey.core.verdict import Timer, Verdict
 
 TIMES = st.floats(-1e9, 1e9)

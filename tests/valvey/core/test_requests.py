@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from fieldkit.request import Kind
 from tests.attack.bench import Node, rack, request, standing, tell, view_of
 from valvey.core.admission import admit
 from valvey.core.chart import State
-from valvey.core.requests import REQUESTS, Kind, Request, kind_of
+from valvey.core.requests import REQUESTS, Request, kind_of
 
 RACK = rack()
 ALL = "STARTUP OPENING FLOWING UNLOADING COOLDOWN ISOLATING ISOLATED DRAINING DRAINED FILLING TESTING ESD"
@@ -246,6 +247,6 @@ def test_numbers_are_accepted_up_to_their_bounds_and_not_beyond(name: str, argum
 def test_an_argument_of_the_wrong_kind_is_told_the_right_one() -> None:
     node = standing(State.FLOWING)
     _after, answer = one(node, plain(node, "set_point", args={"fcv_pct": "wide open"}))
-    assert answer["allow"] == "'fcv_pct' is a int or float"
+    assert answer["allow"] == "'fcv_pct' is a number"
     _after, answer = one(node, plain(node, "set_point", args={"fcv_pct": 5.0}))
     assert answer["allow"] == "10 to 100 %"

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fieldkit.errors import Refusal
+from fieldkit.request import Request
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from tests.valvey.test_recorder import PaperJournal
 from valvey.cli import build
@@ -15,7 +16,6 @@ from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.leases import Asked
 from valvey.core.loop.limits import Action
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.step import LoopInputs, LoopScan, step
 from valvey.loop.recorder import AFTER_S, LoopRecorder
 from valvey.loop.replay import run
@@ -35,7 +35,7 @@ class Rig(PaperLoop):
         self.recorder = LoopRecorder(journal, "cdu1", self.limits, period_s=PERIOD_S, started={"version": "1"})
         self.acknowledged = True
 
-    def scan(self, *asks: Asked, requests: tuple[LoopRequest, ...] = (), dt_s: float = PERIOD_S) -> LoopScan:
+    def scan(self, *asks: Asked, requests: tuple[Request, ...] = (), dt_s: float = PERIOD_S) -> LoopScan:
         before = self.memory
         done = super().scan(*asks, requests=requests, dt_s=dt_s)
         self.recorder(Turn(self.now_s, before, self.inputs, done, self.acknowledged))

@@ -1,35 +1,20 @@
 """What people may ask of a coordinator, who may, and the answers. It opens nothing: racks are asked themselves."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fieldkit import alarm
 from fieldkit.errors import Refusal
+from fieldkit.request import EVERYBODY, STAFF, TEXT, Arg, Request, no_reason, unknown, untimely, wrong_args, wrong_role
 from valvey.core.loop import events, leases, plan, stopping
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory, Stop
 from valvey.core.loop.seen import LoopView
 from valvey.core.loop.works import WORKS, judge
 
-STAFF = frozenset({"operator", "engineer", "safety", "supervisor"})
 KEEPERS = frozenset({"safety", "supervisor"})
-EVERYBODY = STAFF | {"observer", "racky", "coordinator", "integration"}
-
-
-@dataclass(frozen=True, slots=True)
-class LoopRequest:
-    """One request, schema-checked. ``expired`` is True when its time has passed or lies ahead."""
-
-    id: str
-    name: str
-    role: str
-    client: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    by: str = ""
-    why: str = ""
-    expect_seq: int | None = None
-    expired: bool = False
+ANYBODY = EVERYBODY | {"observer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +28,25 @@ class LoopRequestRow:
     name: str
     roles: frozenset[str]
     acts: bool
-    args: frozenset[str]
+    args: Mapping[str, Arg]
     text: str
     lasts: bool = False
 
 
 # fmt: off
 _ROWS: tuple[LoopRequestRow, ...] = (
-    LoopRequestRow("plan",         EVERYBODY, False, frozenset({"rack", "work"}), "what a work would do: neighbours, time, volume, pressure; and why it would be refused now"),
-    LoopRequestRow("ack",          STAFF,     False, frozenset({"alarm"}),        "acknowledge one alarm"),
-    LoopRequestRow("reset",        STAFF,     True,  frozenset({"event"}),        "clear the named loop events whose cause is gone"),
-    LoopRequestRow("sump_emptied", STAFF,     True,  frozenset({"sump"}),         "record that a sump was pumped empty"),
-    LoopRequestRow("stop_pumps",   KEEPERS,   True,  frozenset(),                 "every rack dark, proven, then the pumps stopped; only where the site's policy allows it", lasts=True),
-    LoopRequestRow("cancel",       STAFF,     False, frozenset(),                 "let the pumps run on: end a 'stop_pumps' that has not yet been carried out"),
+    LoopRequestRow("plan",         ANYBODY,   False, {"rack": TEXT, "work": TEXT},  "what a work would do: neighbours, time, volume, pressure; and why it would be refused now"),
+    LoopRequestRow("ack",          STAFF,     False, {"alarm": TEXT},               "acknowledge one alarm"),
+    LoopRequestRow("reset",        STAFF,     True,  {"event": Arg((str, list))},   "clear the named loop events whose cause is gone"),
+    LoopRequestRow("sump_emptied", STAFF,     True,  {"sump": TEXT},                "record that a sump was pumped empty"),
+    LoopRequestRow("stop_pumps",   KEEPERS,   True,  {},                            "every rack dark, proven, then the pumps stopped; only where the site's policy allows it", lasts=True),
+    LoopRequestRow("cancel",       STAFF,     False, {},                            "let the pumps run on: end a 'stop_pumps' that has not yet been carried out"),
 )
 # fmt: on
 REQUESTS: dict[str, LoopRequestRow] = {row.name: row for row in _ROWS}
 
 
-def answer(view: LoopView, request: LoopRequest) -> tuple[LoopMemory, list[LoopFact]]:
+def answer(view: LoopView, request: Request) -> tuple[LoopMemory, list[LoopFact]]:
     """Return the memory after ``request`` and the facts, the ANSWER last."""
     refusal = _refused(view, request)
     if refusal is not None:
@@ -72,29 +57,20 @@ def answer(view: LoopView, request: LoopRequest) -> tuple[LoopMemory, list[LoopF
     return memory, [*facts, _answer(view, request, None, result)]
 
 
-def _refused(view: LoopView, request: LoopRequest) -> Refusal | None:
-    row, seq = REQUESTS.get(request.name), view.memory.state_seq
+def _refused(view: LoopView, request: Request) -> Refusal | None:
+    row = REQUESTS.get(request.name)
     if row is None:
-        return Refusal("unknown_request", f"no request is called {request.name!r}", f"one of {', '.join(REQUESTS)}")
-    if request.role not in row.roles:
-        return Refusal("role", f"{request.role} may not ask for {row.name}", f"one of {', '.join(sorted(row.roles))}")
-    if request.args.keys() != row.args:
-        return Refusal("args", f"args are {sorted(request.args)}", f"exactly {', '.join(sorted(row.args))}")
-    if not row.acts:
-        return None
-    if request.expired:
-        return Refusal("expired", "the request is too old, or from the future", "ask now, with the clock right")
-    if request.expect_seq != seq:
-        return Refusal("wrong_seq", f"expect_seq is {request.expect_seq}, state_seq is {seq}", f"expect_seq {seq}")
-    if not request.why.strip():
-        return Refusal("no_why", "no reason is given", "'why'")
-    return None
+        return unknown(request, REQUESTS)
+    wrong = wrong_role(request, row.roles) or wrong_args(request, row.args)
+    if wrong is None and row.acts:
+        wrong = no_reason(request) or untimely(request, view.memory.state_seq)
+    return wrong
 
 
 _Result = tuple[LoopMemory, list[LoopFact], dict[str, Any] | Refusal]
 
 
-def _plan(view: LoopView, request: LoopRequest) -> _Result:
+def _plan(view: LoopView, request: Request) -> _Result:
     rack, work = request.args["rack"], request.args["work"]
     if rack not in view.limits.racks or work not in WORKS:
         allow = f"rack: {', '.join(view.limits.racks)}; work: {', '.join(WORKS)}"
@@ -107,7 +83,7 @@ def _plan(view: LoopView, request: LoopRequest) -> _Result:
     return view.memory, [], found
 
 
-def _ack(view: LoopView, request: LoopRequest) -> _Result:
+def _ack(view: LoopView, request: Request) -> _Result:
     memory, name = view.memory, request.args["alarm"]
     state = memory.alarms.get(name)
     if state is None:
@@ -116,16 +92,16 @@ def _ack(view: LoopView, request: LoopRequest) -> _Result:
             [],
             Refusal("no_alarm", f"no alarm {name!r} stands", f"one of {', '.join(memory.alarms) or 'none'}"),
         )
-    after = alarm.acknowledge(state, view.now_s, request.by or request.client)
+    after = alarm.acknowledge(state, view.now_s, request.who)
     if isinstance(after, Refusal):
         return memory, [], after
     return replace(memory, alarms={**memory.alarms, name: after}), [], {"alarm": name, "state": str(after.phase)}
 
 
-def _reset(view: LoopView, request: LoopRequest) -> _Result:
+def _reset(view: LoopView, request: Request) -> _Result:
     names = request.args["event"]
     names = names if isinstance(names, list) else [names]
-    memory, facts = events.reset(view.memory, map(str, names), request.by or request.client, request.why, view.now_s)
+    memory, facts = events.reset(view.memory, map(str, names), request.who, request.why, view.now_s)
     if not facts:
         standing = ", ".join(latch.name for latch in view.memory.latches) or "none"
         return (
@@ -136,14 +112,14 @@ def _reset(view: LoopView, request: LoopRequest) -> _Result:
     return memory, facts, {"reset": [fact.fields["event"] for fact in facts]}
 
 
-def _sump_emptied(view: LoopView, request: LoopRequest) -> _Result:
+def _sump_emptied(view: LoopView, request: Request) -> _Result:
     memory, sump = view.memory, request.args["sump"]
     if sump not in view.limits.sumps_l:
         return memory, [], Refusal("args", f"no sump {sump!r}", f"one of {', '.join(view.limits.sumps_l) or 'none'}")
     fields = {
         "sump": sump,
         "held_l": memory.sumps_l.get(sump, 0.0),
-        "by": request.by or request.client,
+        "by": request.who,
         "why": request.why,
     }
     left = {name: litres for name, litres in memory.sumps_l.items() if name != sump}
@@ -151,21 +127,21 @@ def _sump_emptied(view: LoopView, request: LoopRequest) -> _Result:
     return memory, [LoopFact(LoopFactKind.SUMP, view.now_s, fields)], {"sump": sump}
 
 
-def _stop_pumps(view: LoopView, request: LoopRequest) -> _Result:
+def _stop_pumps(view: LoopView, request: Request) -> _Result:
     refused = stopping.refusal(view)
     if refused is not None:
         return view.memory, [], refused
-    stop = Stop(request.id, request.client, request.role, request.by or request.client, request.why, view.now_s)
+    stop = Stop(request.id, request.client, request.role, request.who, request.why, view.now_s)
     memory = replace(view.memory, stop=stop, state_seq=view.memory.state_seq + 1)
     fields = {"id": request.id, "by": stop.by, "why": stop.why, "racks": list(stopping.lit(view))}
     return memory, [LoopFact(LoopFactKind.STOP, view.now_s, fields)], {}
 
 
-def _cancel(view: LoopView, request: LoopRequest) -> _Result:
+def _cancel(view: LoopView, request: Request) -> _Result:
     stop = view.memory.stop
     if stop is None:
         return view.memory, [], Refusal("nothing", "no stop of the pumps is under way", "nothing to cancel")
-    reason = f"cancelled by {request.by or request.client}"
+    reason = f"cancelled by {request.who}"
     memory, _, facts = stopping.ended(view.memory, stop, "cancelled", reason, view.now_s)
     return memory, facts, {"cancelled": stop.id}
 
@@ -175,7 +151,7 @@ _ACTS = {
 }  # fmt: skip
 
 
-def _answer(view: LoopView, request: LoopRequest, refusal: Refusal | None, proof: Mapping[str, Any]) -> LoopFact:
+def _answer(view: LoopView, request: Request, refusal: Refusal | None, proof: Mapping[str, Any]) -> LoopFact:
     row = REQUESTS.get(request.name)
     done = "accepted" if row is not None and row.lasts else "succeeded"
     fields = {

@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import partial
 
 from fieldkit.reading import Readings
+from fieldkit.request import Request
 from valvey.core.chart import State
 from valvey.core.loop import alarms, asking, events, following, gate, holding, leases, model, sharing, stopping
 from valvey.core.loop.asking import RackRequest
@@ -13,7 +14,7 @@ from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Judges, Reply
 from valvey.core.loop.limits import LoopLimits
 from valvey.core.loop.memory import Learned, LoopMemory
-from valvey.core.loop.requests import LoopRequest, answer
+from valvey.core.loop.requests import answer
 from valvey.core.loop.seen import SPEED_TAG, LoopView, RackSeen
 from valvey.core.loop.works import judge, revoke
 
@@ -47,7 +48,7 @@ class LoopInputs:
     readings: Readings
     racks: Mapping[str, RackSeen]
     asks: Sequence[Asked] = ()
-    requests: Sequence[LoopRequest] = ()
+    requests: Sequence[Request] = ()
     others: bool = False
     write_failed: bool = False
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Request
 from fieldkit.units import Unit
 from firmware_sim.bank import Bank
 from firmware_sim.bench_config import demo_bench
@@ -22,7 +23,6 @@ from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Reply, begin
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
 from valvey.core.loop.memory import LoopMemory
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import RackSeen
 from valvey.core.loop.step import LoopInputs, LoopScan, step
 
@@ -82,7 +82,7 @@ class LoopBench:
         self.worst: dict[str, float] = {}
         self._window: deque[dict[str, float]] = deque(maxlen=round(10.0 / STEP_S))
         self._asks: list[Asked] = []
-        self._requests: list[LoopRequest] = []
+        self._requests: list[Request] = []
         self._told_s = float("-inf")
         self._ids = 0
         self._leased: dict[str, tuple[str, str]] = {}
@@ -196,7 +196,7 @@ class LoopBench:
         self._ids += 1
         request_id = f"request-{self._ids}"
         seq = self.memory.state_seq
-        self._requests.append(LoopRequest(request_id, name, role, "edda", args, "", why, seq))
+        self._requests.append(Request(request_id, name, role, "edda", args, "", why, seq))
         self.turn()
         return next(fact for fact in self.facts[::-1] if fact.fields.get("id") == request_id)
 

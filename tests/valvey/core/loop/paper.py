@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Request
 from fieldkit.units import Unit
 from valvey.core.chart import State
 from valvey.core.leasing import Act
@@ -10,7 +11,6 @@ from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Reply, begin
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
 from valvey.core.loop.memory import LoopMemory
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import LoopView, RackSeen
 from valvey.core.loop.step import LoopInputs, LoopScan, step
 
@@ -87,7 +87,7 @@ class PaperLoop:
         base = LoopView(self.readings(), self.racks, self.memory, self.limits, self.now_s, self.others)
         return replace(base, **changes)  # type: ignore[arg-type]
 
-    def scan(self, *asks: Asked, requests: tuple[LoopRequest, ...] = (), dt_s: float = DT_S) -> LoopScan:
+    def scan(self, *asks: Asked, requests: tuple[Request, ...] = (), dt_s: float = DT_S) -> LoopScan:
         self.now_s += dt_s
         if self.telling:
             self.racks = {name: replace(seen, at_s=self.now_s) for name, seen in self.racks.items()}
@@ -134,7 +134,7 @@ class PaperLoop:
     ) -> LoopFact:  # fmt: skip
         self.ids += 1
         seq = self.memory.state_seq if seq is None else seq
-        one = LoopRequest(f"request-{self.ids}", name, role, "edda", args, "Edda", why, seq, expired)
+        one = Request(f"request-{self.ids}", name, role, "edda", args, "Edda", why, seq, expired)
         self.scan(requests=(one,))
         return next(f for f in self.facts[::-1] if f.kind is LoopFactKind.ANSWER and f.fields["id"] == one.id)
 

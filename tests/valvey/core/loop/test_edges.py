@@ -5,6 +5,7 @@ from math import exp, log
 
 import pytest
 
+from fieldkit.request import Request
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.leasing import Act
@@ -14,7 +15,6 @@ from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.leases import begin
 from valvey.core.loop.limits import LoopLimits, Mode
 from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Sample, Written
-from valvey.core.loop.requests import LoopRequest
 from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, GrantSeen
 from valvey.core.loop.sharing import Need, needs_lpm, share
 from valvey.core.loop.works import WORKS, _can_move, judge
@@ -43,7 +43,7 @@ def test_which_states_take_no_flow_and_which_change_it() -> None:
     assert {State.ISOLATED, State.DRAINING, State.DRAINED, State.TESTING, State.ESD} == SHUT
     assert {State.OPENING, State.UNLOADING, State.ISOLATING, State.FILLING} == MOVING
     assert (NOT_SEEN.state, NOT_SEEN.online, NOT_SEEN.at_s) == (None, False, float("-inf"))
-    assert not LoopRequest("i", "plan", "observer", "ann").expired
+    assert not Request("i", "plan", "observer", "ann").expired
     assert [name for name, work in WORKS.items() if work.moves] == ["isolate", "fill", "open"]
 
 
