@@ -144,7 +144,9 @@ def _text(document: dict[str, Any]) -> str:
     if power is not None:
         lines.append(f"power      {power['phase']}{_after(power['why'])}")
     if life is not None:
-        lines.append(f"lifecycle  {life['state']} {life['step']}{_after(life['remark'])}")
+        progress = life.get("progress")
+        percent = "" if progress is None else f", {progress['percent']:.0f} %"
+        lines.append(f"lifecycle  {life['state']} {life['step']}{percent}{_after(life['remark'])}")
     for cause in document["causes"]:
         behind = "" if cause["behind"] is None else " (behind " + cause["behind"] + ")"
         lines.append(f"cause      {cause['id']}{behind}: {cause['text']}{_after(cause['evidence'])}")

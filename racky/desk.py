@@ -16,6 +16,7 @@ from racky import sender as payloads
 from racky.asker import Asker
 from racky.core.causes import NOT_JUDGED
 from racky.core.facts import Fact, FactKind
+from racky.core.lifecycle_progress import Progress
 from racky.core.memory import Memory
 from racky.core.setup import Setup
 from racky.core.step import Scan
@@ -51,9 +52,8 @@ class Desk(Post):
         now_s: Callable[[], float],
         client: str,
         loop: str | None,
-        judge_times_unsynced: bool = False,
     ) -> None:
-        super().__init__(sender, now_s, memory.alarms)
+        super().__init__(sender, now_s, memory.alarms, lambda: self._memory.state_seq)
         self.event_seq = event_seq
         self.hearing = Hearing(
             sender.site,
@@ -61,13 +61,12 @@ class Desk(Post):
             loop,
             Asker(sender.site, sender.node, client),
             client,
-            now_s=now_s,
-            wall_s=lambda: sender.wall_of(now_s()),
-            synced=lambda: judge_times_unsynced or sender.synced(),
-            refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
+            self._inbox(Request, SAFER),
+            now_s,
         )
         self._readings, self._max_age_s, self._setup, self._points = readings, max_age_s, setup, points
         self._memory, self._health = memory, NOT_JUDGED
+        self._progress: Progress | None = None
         self._telemetry_s = telemetry_s
         self._told_key: tuple[object, ...] = ()
         self._snapshot_s = float("-inf")
@@ -87,13 +86,14 @@ class Desk(Post):
     def tell(self, scan: Scan) -> None:
         """Tell of one step. Never blocks."""
         self._memory, self._health = memory, health = scan.memory, scan.health
+        self._progress = scan.progress
         now_s = memory.now_s
         for fact in scan.facts:
             self._tell(fact)
         for where, request in self.hearing.asker.send(scan.asks, now_s):
             payload = request.model_dump_json(exclude_none=True).encode()
             self._put(Outgoing(where, payload, 1, False, Keep.EVERY, JSON))
-        key = payloads.state_key(memory, health)
+        key = payloads.state_key(memory, health, scan.progress)
         if key != self._told_key:
             self._told_key = key
             self._put(self._outgoing(Kind.STATE, self._state()))
@@ -101,13 +101,10 @@ class Desk(Post):
 
     def snapshot(self) -> Iterable[Outgoing]:
         """What a newcomer must know."""
-        yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
-        yield self._outgoing(Kind.STATE, self._state())
-        for name in sorted(self._alarms_told | self._memory.alarms.keys()):
-            yield self._alarm(name, self._memory.alarms.get(name))
+        yield from self._whole(self._points, self._state(), self._memory.alarms)
 
     def _state(self) -> envelope.State:
-        return payloads.state(self._sender, self._memory, self._health, self._setup)
+        return payloads.state(self._sender, self._memory, self._health, self._setup, self._progress)
 
     def _tell(self, fact: Fact) -> None:
         self._put(self._outgoing(Kind.EVENT, payloads.event(self._sender, fact, self.event_seq), keep=Keep.EVERY))

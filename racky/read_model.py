@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from fieldkit.letters import line, plain
 from racky.core.causes import Cause, Health
 from racky.core.life import Lifecycle
+from racky.core.lifecycle_progress import Progress
 from racky.core.memory import Memory, Power
 from racky.core.setup import Setup
 
@@ -14,13 +15,15 @@ Wall = Callable[[float], float]
 """Boot time -> wall time."""
 
 
-def document(memory: Memory, health: Health, setup: Setup, wall: Wall) -> dict[str, JsonValue]:
-    """Health, power and lifecycle. Times are wall times."""
+def document(
+    memory: Memory, health: Health, setup: Setup, wall: Wall, progress: Progress | None = None
+) -> dict[str, JsonValue]:
+    """Health, power and lifecycle, with how far its run is. Times are wall times."""
     maintenance = memory.maintenance
     return {
         "health": health_of(health, wall),
         "power": power_of(memory.power, setup, wall),
-        "lifecycle": None if setup.plan is None else lifecycle_of(memory.life, wall),
+        "lifecycle": None if setup.plan is None else lifecycle_of(memory.life, wall, progress),
         "maintenance": None if maintenance is None else {
             "by": line(maintenance.by), "why": line(maintenance.why), "until_wall_s": wall(maintenance.until_s),
         },
@@ -74,7 +77,7 @@ def power_of(power: Power, setup: Setup, wall: Wall) -> dict[str, JsonValue]:
     }  # fmt: skip
 
 
-def lifecycle_of(life: Lifecycle, wall: Wall) -> dict[str, JsonValue]:
+def lifecycle_of(life: Lifecycle, wall: Wall, progress: Progress | None = None) -> dict[str, JsonValue]:
     return {
         "state": str(life.state),
         "step": str(life.step),
@@ -84,6 +87,7 @@ def lifecycle_of(life: Lifecycle, wall: Wall) -> dict[str, JsonValue]:
         "why": line(life.why),
         "refused_at": None if life.refused_at is None else str(life.refused_at),
         "remark": life.remark,
+        "progress": None if progress is None else {"percent": progress.percent, "eta_s": progress.eta_s},
         "report": [
             {
                 "gate": one.gate, "stage": str(one.stage), "text": one.text, "measured": plain(one.measured), "low": one.low,

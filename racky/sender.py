@@ -7,6 +7,7 @@ from fieldkit.tag_power import row_of
 from racky.config import RackyConfig
 from racky.core.causes import Health
 from racky.core.facts import Fact, FactKind
+from racky.core.lifecycle_progress import Progress
 from racky.core.memory import Memory, Phase
 from racky.core.requests import REQUESTS
 from racky.core.setup import Setup
@@ -15,7 +16,9 @@ from racky.read_model import document
 SECOND_PATH = "second-trip-path"
 
 
-def state(sender: Sender, memory: Memory, health: Health, setup: Setup) -> envelope.State:
+def state(
+    sender: Sender, memory: Memory, health: Health, setup: Setup, progress: Progress | None = None
+) -> envelope.State:
     """The rack as it stands. ``state`` is the phase of its power; all else is in ``detail``."""
     wall, power = sender.wall_of, memory.power
     tripped = power.phase is Phase.TRIPPED
@@ -36,16 +39,27 @@ def state(sender: Sender, memory: Memory, health: Health, setup: Setup) -> envel
         tested=None,
         grants=(),
         config_digest=sender.config_digest,
-        detail=document(memory, health, setup, wall),
+        detail=document(memory, health, setup, wall, progress),
     )
 
 
-def state_key(memory: Memory, health: Health) -> tuple[object, ...]:
-    """What of it is worth a state message of its own."""
+def state_key(memory: Memory, health: Health, progress: Progress | None = None) -> tuple[object, ...]:
+    """What of it is worth a state message of its own; of a run's way each percent."""
     life, power = memory.life, memory.power
+    percent = None if progress is None else int(progress.percent)
     causes = tuple((cause.id, cause.behind, cause.hidden) for cause in health.causes)
     step = (life.state, life.step, life.run, life.remark, len(life.report))
-    return (memory.state_seq, causes, health.maintenance, step, power.shed, power.late, power.cap, len(memory.pending))
+    return (
+        memory.state_seq,
+        causes,
+        health.maintenance,
+        step,
+        power.shed,
+        power.late,
+        power.cap,
+        len(memory.pending),
+        percent,
+    )
 
 
 def event(sender: Sender, fact: Fact, seq: int) -> envelope.Event:

@@ -9,6 +9,7 @@ from racky.core.ask import Ask
 from racky.core.causes import Health
 from racky.core.facts import Fact
 from racky.core.life import Wanted
+from racky.core.lifecycle_progress import Progress, progress
 from racky.core.memory import Memory
 from racky.core.setup import Setup
 from racky.core.sight import Sight
@@ -23,6 +24,7 @@ class Scan:
     writes  output commands by tag, 1.0 = on; what is not in it is left as it is. Empty while disarmed
     held    what would be written by an armed Racky
     wanted  registers of devices that are updated, and the site's commands that shall run, for the lifecycle
+    progress  how far a run of the lifecycle is on its way
     """
 
     memory: Memory
@@ -32,6 +34,7 @@ class Scan:
     facts: tuple[Fact, ...] = ()
     held: Mapping[str, float] = field(default_factory=dict)
     wanted: Wanted = field(default_factory=Wanted)
+    progress: Progress | None = None
 
 
 def step(memory: Memory, sight: Sight, requests: Sequence[Request], setup: Setup, now_s: float) -> Scan:
@@ -59,4 +62,4 @@ def step(memory: Memory, sight: Sight, requests: Sequence[Request], setup: Setup
     facts += told
     passed = writes if setup.armed else {}
     held = {} if setup.armed else writes
-    return Scan(view.memory, found, (*asks, *lived.asks), passed, tuple(facts), held, lived.wanted)
+    return Scan(view.memory, found, (*asks, *lived.asks), passed, tuple(facts), held, lived.wanted, progress(view))

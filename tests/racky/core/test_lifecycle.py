@@ -146,7 +146,7 @@ def test_a_disarmed_racky_admits_nothing_and_a_run_under_way_rests() -> None:
 def test_the_step_hands_on_what_the_lifecycle_asks_and_wants() -> None:
     """Racky's whole step, not the lifecycle alone."""
     rack, _ = behind(NAMES[0])
-    memory, asks, orders = rack.memory, list[str](), list[str]()
+    memory, asks, orders, percents = rack.memory, list[str](), list[str](), list[float]()
     for second in range(1, 60):
         rack.now_s = 1000.0 + second
         life = memory.life
@@ -156,11 +156,13 @@ def test_the_step_hands_on_what_the_lifecycle_asks_and_wants() -> None:
         memory = scan.memory
         asks += [one.request for one in scan.asks]
         orders += [one.device for one in scan.wanted.orders]
+        percents += [] if scan.progress is None else [scan.progress.percent]
         if orders:
             rack.found = identities()
             memory = replace(memory, life=replace(memory.life, update=None))
     assert set(orders) == {NAMES[0]}
     assert "fill" in asks
+    assert 0.0 <= percents[0] < percents[-1] < 50.0
 
 
 # --- every gate ------------------------------------------------------------------------------------------------------
