@@ -3,13 +3,15 @@
 What a rack's desk and a loop's desk have in common. Publishing is a put into the session's bounded box.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from fieldkit import envelope, letters
 from fieldkit.alarm import AlarmState, Phase
 from fieldkit.canary import Canary
+from fieldkit.envelope_parts import PointMeta
 from fieldkit.errors import Refusal
+from fieldkit.inbox import Inbox, Named
 from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep, Outbox, Outgoing, Properties
@@ -17,6 +19,8 @@ from fieldkit.topics import DELIVERIES, Kind
 
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
+
+R = TypeVar("R", bound=Named)
 
 JSON = Properties(content_type="application/json")
 
@@ -27,18 +31,30 @@ class Post:
     outbox               what waits for a session; each one empties it
     refused_at_the_door  called with what came and was no request
     now_s                boot time
+    alarms               those that an earlier process has told
+    state_seq            the present one, which every refusal names
     """
 
-    def __init__(self, sender: Sender, now_s: Callable[[], float], alarms: Iterable[str]) -> None:
+    def __init__(
+        self, sender: Sender, now_s: Callable[[], float], alarms: Iterable[str], state_seq: Callable[[], int]
+    ) -> None:
         self.session: MqttSession | None = None
         self.outbox = Outbox()
         self.refused_at_the_door: Callable[[str, Refusal], None] = lambda _client, _refusal: None
-        self._sender, self._now_s = sender, now_s
+        self._sender, self._now_s, self._state_seq = sender, now_s, state_seq
         self._alarms_told = set(alarms)
 
     @property
     def connected(self) -> bool:
         return self.session is not None and self.session.status.state == "connected"
+
+    def _inbox(self, make: Callable[..., R], safer: Iterable[str]) -> Inbox[R]:
+        """The box of what this daemon is asked. On a bench a clock that nobody has set may judge a request's times too."""
+        sender = self._sender
+        return Inbox(
+            sender.site, sender.node, sender.daemon, make=make, safer=safer, refuse=self._refuse,
+            wall_s=lambda: sender.wall_of(self._now_s()), synced=lambda: sender.simulated or sender.synced(),
+        )  # fmt: skip
 
     def _connect(
         self,
@@ -74,7 +90,16 @@ class Post:
             return Outgoing(self._sender.topic(Kind.ALARM, name), b"", 1, True)
         return self._outgoing(Kind.ALARM, letters.alarm(self._sender, state), name)
 
-    def _refuse(self, client: str, refusal: Refusal, properties: Properties, state_seq: int) -> None:
+    def _whole(
+        self, points: dict[str, PointMeta], state: envelope.State, alarms: Mapping[str, AlarmState]
+    ) -> Iterable[Outgoing]:
+        """What a newcomer must know: meta, state, every standing alarm, and which of those told have ended."""
+        yield self._outgoing(Kind.META, letters.meta(self._sender, points))
+        yield self._outgoing(Kind.STATE, state)
+        for name in sorted(self._alarms_told | alarms.keys()):
+            yield self._alarm(name, alarms.get(name))
+
+    def _refuse(self, client: str, refusal: Refusal, properties: Properties) -> None:
         self.refused_at_the_door(client, refusal)
         response = envelope.Response(
             simulated=self._sender.simulated,
@@ -82,7 +107,7 @@ class Post:
             request=None,
             status=envelope.Status.REFUSED,
             wall_s=self._sender.wall_of(self._now_s()),
-            state_seq=state_seq,
+            state_seq=self._state_seq(),
             code=refusal.code,
             reason=refusal.reason,
             would_allow=refusal.would_allow,

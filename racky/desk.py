@@ -11,6 +11,7 @@ from fieldkit.mqtt_types import Settings
 from fieldkit.outbox import Keep, Outgoing
 from fieldkit.post import JSON, Post
 from fieldkit.reading import Reading
+from fieldkit.request import Request
 from fieldkit.topics import Kind
 from racky import sender as payloads
 from racky.asker import Asker
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
 
 _TOLD = frozenset({FactKind.ANSWER, FactKind.PROGRESS, FactKind.ENDED})
+SAFER = ("power_off", "cap", "quarantine")
+"""Heard first; whether a cap is one that makes things safer is judged by what it would change."""
 _GONE = frozenset({"mqtt_unreachable", "mqtt_refused"})
 
 

@@ -7,16 +7,11 @@ from fieldkit import envelope
 from fieldkit.errors import Refusal
 from fieldkit.inbox import Inbox
 from fieldkit.mqtt_types import Incoming
-from fieldkit.outbox import Properties
 from fieldkit.request import Request
 from fieldkit.topics import Daemon, Kind, Topic, parse_topic, request_filter
 from racky.asker import Asker
 from racky.core import hearing
-from racky.core.requests import REQUESTS
 from racky.core.sight import DaemonTold
-
-SAFER = ("power_off", "cap", "quarantine")
-"""Heard first; whether a cap is one that makes things safer is judged by what it would change."""
 
 
 @dataclass(slots=True)
@@ -30,8 +25,8 @@ class HeardCounters:
 class Hearing:
     """Takes every message of one Racky's subscriptions.
 
-    loop     name of the coordinator; None = the rack has none
-    refuse   answers a request that never reaches the core: client, refusal, properties
+    loop   name of the coordinator; None = the rack has none
+    inbox  takes requests to us
     """
 
     def __init__(
@@ -41,19 +36,13 @@ class Hearing:
         loop: str | None,
         asker: Asker,
         client: str,
-        *,
+        inbox: Inbox[Request],
         now_s: Callable[[], float],
-        wall_s: Callable[[], float],
-        synced: Callable[[], bool],
-        refuse: Callable[[str, Refusal, Properties], None],
     ) -> None:
         self.valvey, self.loop = DaemonTold(), DaemonTold()
         self.counters = HeardCounters()
         self.asker = asker
-        self.inbox: Inbox[Request] = Inbox(
-            site, rack, Daemon.RACKY, make=Request, safer=[name for name in SAFER if name in REQUESTS], refuse=refuse,
-            wall_s=wall_s, synced=synced,
-        )  # fmt: skip
+        self.inbox = inbox
         self._site, self._rack, self._loop, self._client, self._now_s = site, rack, loop, client, now_s
         self._boots: dict[Daemon, str] = {}
 

@@ -145,7 +145,6 @@ class Daemon(Host):
             now_s=self.clock.now_s,
             client=data.mqtt.username or f"racky-{data.rack}",
             loop=data.coordinator,
-            judge_times_unsynced=data.simulated,
         )
 
     def _recorder(self) -> Recorder:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fieldkit import envelope
-from fieldkit import letters as common
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming, Settings
 from fieldkit.outbox import Keep, Outgoing
 from fieldkit.post import Post
 from fieldkit.reading import Quality, Reading
+from fieldkit.request import Kind as Class
 from fieldkit.topics import Daemon, Kind, request_filter
 from fieldkit.units import Unit
 from valvey import letters
@@ -26,10 +26,9 @@ from valvey.core.facts import Fact, FactKind
 from valvey.core.leasing import Ask
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
-from valvey.core.requests import Request
+from valvey.core.requests import REQUESTS, Request
 from valvey.derived import derived
 from valvey.done import Done
-from valvey.inbox import rack_inbox
 from valvey.keeper import Keeper, matters
 from valvey.lease_box import LeaseBox
 
@@ -52,6 +51,10 @@ class _Waiting:
     facts: tuple[Fact, ...]
     memory: Memory
     asks: tuple[Ask, ...]
+
+
+SAFER = tuple(row.name for row in REQUESTS.values() if row.kind is Class.SAFER)
+"""Requests that make things safer: heard first."""
 
 
 @dataclass(slots=True)
@@ -84,20 +87,13 @@ class Desk(Post):
         event_seq: int,
         telemetry_s: float,
         now_s: Callable[[], float],
-        judge_times_unsynced: bool = False,
         loop: str | None = None,
     ) -> None:
-        super().__init__(sender, now_s, memory.alarms)
+        super().__init__(sender, now_s, memory.alarms, lambda: self._memory.state_seq)
         self.counters = DeskCounters()
         self.event_seq = event_seq
         self.keeper: Keeper | None = None
-        self.inbox = rack_inbox(
-            sender.site,
-            sender.node,
-            refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
-            wall_s=lambda: sender.wall_of(now_s()),
-            synced=lambda: judge_times_unsynced or sender.synced(),
-        )
+        self.inbox = self._inbox(Request, SAFER)
         self.leases = LeaseBox(sender.site, loop, sender.node, sender.simulated)
         boxes = (self.leases, CeilingBox(sender.site, loop, sender.node, readings, now_s))
         self._boxes = {topic: box for box in boxes for topic in box.filters()}
@@ -109,9 +105,6 @@ class Desk(Post):
         self._shown: dict[str, tuple[Quality, float | None]] = {}
         self._telemetry_seq = 0
         self._look_again: asyncio.TimerHandle | None = None
-
-    def take_requests(self) -> tuple[Request, ...]:
-        return self.inbox.take()
 
     def connect(self, settings: Settings, notice: Callable[[str, dict[str, object]], None]) -> "MqttSession":
         """Make the session; whoever supervises runs it."""
@@ -172,10 +165,7 @@ class Desk(Post):
 
     def snapshot(self) -> Iterable[Outgoing]:
         """What a newcomer must know: meta, state, every standing alarm, and which of those told have ended."""
-        yield self._outgoing(Kind.META, common.meta(self._sender, self._points))
-        yield self._outgoing(Kind.STATE, letters.state(self._sender, self._memory))
-        for name in sorted(self._alarms_told | self._memory.alarms.keys()):
-            yield self._alarm(name, self._memory.alarms.get(name))
+        yield from self._whole(self._points, letters.state(self._sender, self._memory), self._memory.alarms)
 
     def _tell(self, fact: Fact, memory: Memory, seq: int) -> None:
         self.counters.events += 1

@@ -86,7 +86,7 @@ class Daemon(Host):
                 field.writer,
                 self.clock,
                 fast_s=data.scan.fast_s,
-                take_requests=desk.take_requests,
+                take_requests=desk.inbox.take,
                 take_answers=desk.leases.take,
                 listeners=(keeper, recorder, desk, self._log),
                 watchdog=Watchdog(),
@@ -146,7 +146,6 @@ class Daemon(Host):
             event_seq=event_seq,
             telemetry_s=data.mqtt.telemetry_s if data.mqtt is not None else 1.0,
             now_s=self.clock.now_s,
-            judge_times_unsynced=data.simulated,
             loop=data.coordinator,
         )
 

@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from fieldkit.request import Request
 from fieldkit.topics import Daemon
 from racky.asker import Asker
 from racky.hearing import Hearing
+from tests.fieldkit.door import an_inbox
 from tests.racky.health_bench import RACK, HealthBench
 
 FOR_S = 12.0
@@ -76,7 +78,7 @@ def test_valvey_decides_the_same_without_racky(racky: Change, begin: Change) -> 
 def test_racky_subscribes_to_valvey_and_valvey_to_nothing_of_racky_s() -> None:
     heard = Hearing(
         "demo", "r01", None, Asker("demo", "r01", "racky-r01"), "racky-r01",
-        now_s=lambda: 0.0, wall_s=lambda: 0.0, synced=lambda: True, refuse=lambda *_: None,
+        an_inbox(Request, Daemon.RACKY), lambda: 0.0,
     ).filters()  # fmt: skip
     assert f"racky/v1/demo/r01/{Daemon.VALVEY}/state" in heard
     assert not [topic for topic in heard if "/lease/" in topic or topic.endswith("/valvey/request/+/+")]

@@ -134,7 +134,7 @@ async def test_an_answer_goes_to_its_client_with_its_correlation(rig: Rig) -> No
     asked = {"v": 1, "id": "00000000-0000-4000-8000-000000000001", "request": "set_point"}
     topic = f"{BASE}/request/operator/ann"
     rig.desk.inbox.message(Incoming(topic, json.dumps(asked).encode(), False, Properties(correlation=b"abc")))
-    (request,) = rig.desk.take_requests()
+    (request,) = rig.desk.inbox.take()
     answer = fact(
         FactKind.ANSWER, id=request.id, request="set_point", client="ann", status="refused", code="state", reason="not now",
         allow="later", state_seq=3, state="ISOLATED",
@@ -191,7 +191,7 @@ def test_answers_of_the_coordinator_go_one_way_and_requests_another(clock: Stepp
     body = json.dumps({"v": 1, "id": AN_ASK.ask_id, "request": "dark"}).encode()
     rig.desk.message(Incoming(f"{BASE}/request/operator/ann", body, False, Properties()))
     assert [one.id for one in rig.desk.leases.take()] == ["a"]
-    assert [one.name for one in rig.desk.take_requests()] == ["dark"]
+    assert [one.name for one in rig.desk.inbox.take()] == ["dark"]
     assert (rig.desk.leases.counters.strange, rig.desk.inbox.counters.strange) == (1, 0)
 
 

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from fieldkit import letters as common
+from tests.fieldkit.door import an_inbox
 from tests.valvey.racks import rack
 from valvey import letters
 from valvey.broker import settings
 from valvey.config import to_limits
 from valvey.core.chart import State
 from valvey.core.memory import Memory
+from valvey.core.requests import Request
 from valvey.derived import POINTS
-from valvey.inbox import rack_inbox
 from valvey.meta import metas
 from valvey.safe_shutdown import SafeShutdown
 
@@ -45,7 +46,7 @@ def test_a_password_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
 
 
 async def test_a_safe_shutdown_asks_for_dark_then_isolation_once_and_waits_for_the_valves() -> None:
-    inbox = rack_inbox("demo", "r01", refuse=lambda *_: None, wall_s=lambda: 0.0, synced=lambda: True)
+    inbox = an_inbox(Request)
     guard: Any = SimpleNamespace(memory=Memory(state=State.FLOWING))
     safely = SafeShutdown(inbox, guard)
     safely.ask()

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from fieldkit import envelope, letters
+from fieldkit import envelope
 from fieldkit.envelope_parts import PointMeta
 from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Settings
 from fieldkit.outbox import Keep, Outgoing
 from fieldkit.post import JSON, Post
 from fieldkit.reading import Reading
+from fieldkit.request import Request
 from fieldkit.topics import Kind
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Reply
@@ -66,16 +67,15 @@ class LoopDesk(Post):
         now_s: Callable[[], float],
         client: str,
     ) -> None:
-        super().__init__(sender, now_s, memory.alarms)
+        super().__init__(sender, now_s, memory.alarms, lambda: self._memory.state_seq)
         self.event_seq = event_seq
         self.hearing = Hearing(
             sender.site,
             sender.node,
             racks,
             (sender.boot_id, sender.since_wall_s),
-            now_s=now_s,
-            wall_s=lambda: sender.wall_of(now_s()),
-            refuse=lambda client, refusal, asked: self._refuse(client, refusal, asked, self._memory.state_seq),
+            self._inbox(Request, ()),
+            now_s,
         )
         self._readings, self._limits, self._points = readings, limits, points
         self._memory, self._telemetry_s = memory, telemetry_s
@@ -145,10 +145,7 @@ class LoopDesk(Post):
 
     def snapshot(self) -> Iterable[Outgoing]:
         """What a newcomer must know."""
-        yield self._outgoing(Kind.META, letters.meta(self._sender, self._points))
-        yield self._outgoing(Kind.STATE, self._state_letter())
-        for name in sorted(self._alarms_told | self._memory.alarms.keys()):
-            yield self._alarm(name, self._memory.alarms.get(name))
+        yield from self._whole(self._points, self._state_letter(), self._memory.alarms)
 
     def _state_letter(self) -> envelope.State:
         return payloads.state(self._sender, self._memory, self._limits, self._state_s, self.others)
@@ -167,7 +164,8 @@ class LoopDesk(Post):
             self._put(self._alarm(name, self._memory.alarms.get(name)))
         elif fact.kind in {LoopFactKind.ANSWER, LoopFactKind.ENDED}:
             response = payloads.response(self._sender, fact, self._memory.state_seq)
-            self._respond(str(fact.fields["client"]), response, None)
+            client, request_id = str(fact.fields["client"]), str(fact.fields["id"])
+            self._respond(client, response, self.hearing.inbox.properties_of(client, request_id))
 
     def _snapshot(self, now_s: float) -> None:
         if now_s - self._snapshot_s < self._telemetry_s:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from fieldkit import envelope
 from fieldkit.errors import Refusal
+from fieldkit.inbox import Inbox
 from fieldkit.mqtt_types import Incoming
-from fieldkit.outbox import Properties
 from fieldkit.reading import Quality
 from fieldkit.request import Request
 from fieldkit.topics import Daemon, Kind, Topic, parse_topic
@@ -17,10 +17,9 @@ from valvey.core.loop.leases import Asked
 from valvey.core.loop.seen import GrantSeen, RackSeen
 
 MOST_WAITING = 256
-"""Asks, and requests, that wait for one step."""
+"""Asks that wait for one step."""
 OTHERS_S = 20.0
 """How long another coordinator counts as alive after its last sign of life: the two answer each other every 5 s."""
-FUTURE_S = 5.0
 _TOLD: dict[Kind, type[envelope.State | envelope.Telemetry | envelope.Availability]] = {
     Kind.STATE: envelope.State,
     Kind.TELEMETRY: envelope.Telemetry,
@@ -34,7 +33,6 @@ class HeardCounters:
 
     snapshots: int = 0
     asks: int = 0
-    requests: int = 0
     strange: int = 0
     """Messages that could not be believed, and retained ones where none may be."""
 
@@ -42,9 +40,8 @@ class HeardCounters:
 class Hearing:
     """Takes every message of one loop's subscriptions.
 
-    me        boot id and start of this process, as its own birth message tells them
-    refuse    answers a request that never reaches the core: client, refusal, properties
-    wall_s    wall time, for requests that expire
+    me     boot id and start of this process, as its own birth message tells them
+    inbox  takes people's requests
     """
 
     def __init__(
@@ -53,19 +50,16 @@ class Hearing:
         loop: str,
         racks: tuple[str, ...],
         me: tuple[str, float],
-        *,
+        inbox: Inbox[Request],
         now_s: Callable[[], float],
-        wall_s: Callable[[], float],
-        refuse: Callable[[str, Refusal, Properties], None],
     ) -> None:
         self.racks: dict[str, RackSeen] = {name: RackSeen() for name in racks}
         self.counters = HeardCounters()
         self.reassert = False
         """Another coordinator was heard: say again that we are here."""
         self._site, self._loop, self._me = site, loop, me
-        self._now_s, self._wall_s, self._refuse = now_s, wall_s, refuse
+        self.inbox, self._now_s = inbox, now_s
         self._asks: deque[Asked] = deque(maxlen=MOST_WAITING)
-        self._requests: deque[Request] = deque(maxlen=MOST_WAITING)
         self._others_until_s = float("-inf")
 
     @property
@@ -86,11 +80,6 @@ class Hearing:
         asks = tuple(self._asks)
         self._asks.clear()
         return asks
-
-    def take_requests(self) -> tuple[Request, ...]:
-        requests = tuple(self._requests)
-        self._requests.clear()
-        return requests
 
     def message(self, incoming: Incoming) -> None:
         """Take one message. Never raises for what is in it."""
@@ -126,7 +115,7 @@ class Hearing:
         if topic.kind is Kind.LEASE:
             self._lease(topic.rest[0], incoming)
         elif topic.kind is Kind.REQUEST:
-            self._request(topic, incoming)
+            self.inbox.message(incoming)
         elif topic.kind is Kind.AVAILABILITY:
             self._availability(incoming)
 
@@ -137,37 +126,6 @@ class Hearing:
             return
         self.counters.asks += 1
         self._asks.append(Asked(rack, told.ask_id, Act(told.act), told.work, told.grant_id, told.epoch))
-
-    def _request(self, topic: Topic, incoming: Incoming) -> None:
-        role, client = topic.rest
-        told = envelope.parse_request(incoming.payload)
-        if not isinstance(told, Refusal) and incoming.retain:
-            told = Refusal(
-                "retained", "the request is a retained message: nobody asks for it now", "send it live", told.id
-            )
-        if isinstance(told, Refusal):
-            self._refuse(client, told, incoming.properties)
-            return
-        self.counters.requests += 1
-        self._requests.append(
-            Request(
-                told.id,
-                told.request,
-                role,
-                client,
-                told.args,
-                told.by or "",
-                told.why or "",
-                told.expect_seq,
-                self._expired(told),
-            )
-        )
-
-    def _expired(self, request: envelope.Request) -> bool:
-        now_s = self._wall_s()
-        issued, expires = request.issued_at, request.expires_at
-        late = isinstance(expires, int | float) and expires < now_s
-        return late or (isinstance(issued, int | float) and issued > now_s + FUTURE_S)
 
     def _availability(self, incoming: Incoming) -> None:
         """Our own birth comes back here too. A retained one of another process may be long dead: only live ones count."""

@@ -80,7 +80,7 @@ class LoopDaemon(Host):
             dict(cdu.readings),
             dict(hearing.racks),
             hearing.take_asks(),
-            hearing.take_requests(),
+            hearing.inbox.take(),
             desk.others,
             cdu.write_failed,
         )

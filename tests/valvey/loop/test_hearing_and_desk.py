@@ -15,8 +15,10 @@ from fieldkit.letters import Sender
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Outgoing, Properties
 from fieldkit.reading import Quality, Reading, Reason
+from fieldkit.request import Request
 from fieldkit.topics import Daemon
 from fieldkit.units import Unit
+from tests.fieldkit.door import NOW_S, an_inbox
 from tests.valvey.core.loop.paper import PaperLoop
 from tests.valvey.loop.loops import loop as loop_config
 from valvey.core.chart import State
@@ -47,9 +49,13 @@ class Ears:
             "cdu1",
             ("r1", "r2"),
             ME,
-            now_s=lambda: self.now_s,
-            wall_s=lambda: 5000.0 + self.now_s,
-            refuse=lambda client, refusal, _properties: self.refused.append((client, refusal)),
+            an_inbox(
+                Request,
+                Daemon.LOOP,
+                "cdu1",
+                refuse=lambda client, refusal, _asked: self.refused.append((client, refusal)),
+            ),
+            lambda: self.now_s,
         )
 
     def say(self, topic: str, payload: Part | bytes, *, retain: bool = False) -> None:
@@ -124,16 +130,16 @@ def test_requests_are_judged_at_the_door(ears: Ears) -> None:
     base = {"v": 1, "id": UUID, "request": "plan", "args": {"rack": "r1", "work": "open"}}
     topic = "cdu1/loop/request/operator/ann"
     ears.say(topic, json.dumps(base).encode())
-    ears.say(topic, json.dumps(base | {"expires_at": 5000.0}).encode())
-    ears.say(topic, json.dumps(base | {"issued_at": 5200.0}).encode())
-    ears.say(topic, json.dumps(base | {"issued_at": 5100.0, "expires_at": 5200.0}).encode())
-    taken = ears.hearing.take_requests()
+    ears.say(topic, json.dumps(base | {"expires_at": NOW_S - 100.0}).encode())
+    ears.say(topic, json.dumps(base | {"issued_at": NOW_S + 100.0}).encode())
+    ears.say(topic, json.dumps(base | {"issued_at": NOW_S, "expires_at": NOW_S + 100.0}).encode())
+    taken = ears.hearing.inbox.take()
     assert [one.expired for one in taken] == [False, True, True, False]
     assert (taken[0].role, taken[0].client, taken[0].name) == ("operator", "ann", "plan")
     ears.say(topic, json.dumps(base).encode(), retain=True)
     ears.say(topic, b"{")
     assert [(client, refusal.code) for client, refusal in ears.refused] == [("ann", "retained"), ("ann", "not_json")]
-    assert ears.hearing.take_requests() == ()
+    assert ears.hearing.inbox.take() == ()
     ears.say("cdu1/loop/canary", b"{}")  # ours, and nobody's request
 
 
@@ -334,6 +340,18 @@ def test_what_is_refused_at_the_door_is_answered(telling: Telling) -> None:
     told = envelope.parse(envelope.Response, telling.box()["response/bob"])
     assert isinstance(told, envelope.Response)
     assert (told.status, told.code) == ("refused", "not_json")
+
+
+def test_an_answer_brings_back_the_correlation_of_its_request(telling: Telling) -> None:
+    asked = {"v": 1, "id": UUID, "request": "plan", "args": {"rack": "r1", "work": "open"}}
+    topic, body = "racky/v1/demo/cdu1/loop/request/operator/bob", json.dumps(asked).encode()
+    telling.desk.hearing.message(Incoming(topic, body, False, Properties(correlation=b"mine")))
+    telling.paper.scan(requests=telling.desk.hearing.inbox.take())
+    telling.desk.tell(telling.paper.scans[-1], 1)
+    told = []
+    while (message := telling.desk.outbox.take()) is not None:
+        told += [message.properties] if message.topic.endswith("/response/bob") else []
+    assert told == [Properties(correlation=b"mine", content_type="application/json")]
 
 
 def test_another_coordinators_message_is_answered_by_ours_but_not_in_a_storm(telling: Telling) -> None:

@@ -9,10 +9,9 @@ from fieldkit.errors import Refusal
 from fieldkit.inbox import MOST_A_SCAN, MOST_REMEMBERED, MOST_WAITING
 from fieldkit.mqtt_types import Incoming
 from fieldkit.outbox import Properties
-from valvey.core.requests import Request
-from valvey.inbox import rack_inbox
+from fieldkit.request import Request
+from tests.fieldkit.door import NOW_S, an_inbox
 
-NOW_S = 1_800_000_000.0
 NONE = Properties()
 
 
@@ -21,12 +20,11 @@ class Door:
 
     def __init__(self, *, synced: bool = True) -> None:
         self.refusals: list[tuple[str, Refusal]] = []
-        self.inbox = rack_inbox(
-            "demo",
-            "r01",
+        self.inbox = an_inbox(
+            Request,
+            safer=("emergency_stop", "dark", "isolate"),
             refuse=lambda client, refusal, _properties: self.refusals.append((client, refusal)),
-            wall_s=lambda: NOW_S,
-            synced=lambda: synced,
+            synced=synced,
         )
 
     def send(self, body: bytes, topic: str = "racky/v1/demo/r01/valvey/request/operator/ann", **how: Any) -> None:
