@@ -13,6 +13,9 @@ from hypothesis import settings
 from fieldkit.clock import SteppedClock, settle
 from tests.parts import PARTS
 
+if settings.get_current_profile_name() == "default":  # a busy machine is no failure, nor is it in CI's own profile
+    settings.register_profile("default", deadline=None)
+    settings.load_profile("default")
 settings.register_profile("quick", max_examples=20, deadline=None)  # what `make unit` runs; `make test` runs 100
 
 
