@@ -170,7 +170,10 @@ def how_many(sample: str, lines: int, *, only: bool) -> tuple[str, int | None]:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--package", type=Path, default=Path("valvey/core"))
-    parser.add_argument("--tests", nargs="+", default=["tests", "--ignore=tests/wire", "--ignore=tests/hil"])
+    parser.add_argument("--tests", nargs="+", default=["tests"])
+    parser.add_argument(
+        "--ignore", nargs="*", default=["tests/wire", "tests/hil"], help="folders and files of the tests"
+    )
     parser.add_argument("--leave-out-failing", action="store_true", help="go on without tests that fail as it is")
     parser.add_argument("--only", nargs="+", default=[""], help="mutants whose id contains one of these")
     parser.add_argument(
@@ -185,6 +188,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, help="instead of report.json in that folder")
     args = parser.parse_args(argv)
     began_s = time.monotonic()
+    tests = [*args.tests, *(f"--ignore={path}" for path in args.ignore)]
 
     sources = {str(path): path.read_text(encoding="utf-8") for path in sorted(args.package.rglob("*.py"))}
     mutants = [mutant for path, source in sources.items() for mutant in mutants_of(source, path)]
@@ -197,15 +201,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"chosen: {len(chosen)}, {choice}", flush=True)
 
     deciding = (*map(Path, TREE), args.package, *(Path(test) for test in args.tests if Path(test).exists()))
-    tree = digest_of((path for path in dict.fromkeys(deciding) if path.exists()), " ".join(args.tests))
+    tree = digest_of((path for path in dict.fromkeys(deciding) if path.exists()), " ".join(tests))
     store = Store(args.folder, tree)
     base = store.recall("baseline")
     if base is None:
-        base = baseline(args.package, args.tests, workers=args.workers, leave_out_failing=args.leave_out_failing)
+        base = baseline(args.package, tests, workers=args.workers, leave_out_failing=args.leave_out_failing)
         store.keep("baseline", base)
         print(f"{len(base.tests)} tests concern it; they took {time.monotonic() - began_s:.0f} s", flush=True)
     hunt = Hunt(sources, store, reasons, began_s + args.for_s, quick=args.quick)
-    tally = hunt.run(chosen, base, args.tests, args.workers)
+    tally = hunt.run(chosen, base, tests, args.workers)
     report = report_of(tally, reasons, choice, len(chosen), len(mutants), sum(lines.values()))
     report["modules"] = by_module(tally, reasons, chosen)
     file = args.report or args.folder / "report.json"
