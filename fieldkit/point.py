@@ -9,6 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from fieldkit.bands import Bands
 from fieldkit.model import Model
 from fieldkit.scaling import ScaleRegister
 from fieldkit.units import Unit, UnitError, line
@@ -119,6 +120,9 @@ class Point(Model):
     """Bits of the same word that mean "this sensor is faulty"; they win over its value."""
     fault_raw: tuple[int | float | None, int | float | None] | None = None
     """[low, high]: a raw value at or below low, or at or above high, is a broken loop (NAMUR NE 43), not a value."""
+    bands: Bands | None = None
+    """Of a contact that is measured: which raw values are 1 and which 0. Beyond both bands its wire is at fault, between
+    them it is in doubt: neither is ever 0."""
     faulted_by: tuple[str, ...] = ()
     """Bits elsewhere in the device, by name, that say "this sensor is faulty" while they are 1."""
     max_rate: Annotated[float, Field(gt=0)] | None = None
@@ -193,6 +197,17 @@ class Point(Model):
             out += [] if self.unit is None else self.scale_by.problems(self.unit)
         return out
 
+    def _band_problems(self, given: set[str]) -> list[str]:
+        """A contact has neither scale nor unit, and its bands already say what is a fault."""
+        besides = (
+            given
+            | {name for name in ("fault_raw", "scale_by", "max_rate") if getattr(self, name) is not None}
+            | {name for name in ("fault_bits", "offset", "writable", "heartbeat") if getattr(self, name)}
+        )
+        out = [f"a point with bands is a contact: leave out {', '.join(sorted(besides))}"] if besides else []
+        assert self.bands is not None  # ruff: ignore[assert] - whoever calls has looked
+        return out + self.bands.problems()
+
     def _place_problems(self) -> list[str]:
         out: list[str] = []
         in_register = self.table in REGISTER_TABLES
@@ -224,6 +239,8 @@ class Point(Model):
         out: list[str] = []
         given = {"scale", "raw_unit", "unit", "range"} & {k for k, v in self if v is not None}
         if self.type not in _NUMBERS:
+            if self.bands is not None:
+                out.append(f"bands are of a measured number: a {self.type} has none")
             extra = sorted(given | ({"max_rate"} if self.max_rate is not None else set()))
             if extra or (self.sentinels and self.bit is None) or self.heartbeat or self.offset:
                 out.append(
@@ -234,6 +251,8 @@ class Point(Model):
             if self.fault_bits and (self.bit is None or self.bit in self.fault_bits):
                 out.append("fault_bits are other bits of the same register")
             return out
+        if self.bands is not None:
+            return self._band_problems(given)
         needed = {"raw_unit", "unit", "range"} | ({"scale"} if self.type in LIMITS else set())
         if self.scale_by is not None:
             needed = {"unit", "range"}

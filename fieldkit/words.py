@@ -10,6 +10,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, Final
 
+from fieldkit.bands import Bands
 from fieldkit.point import LIMITS, REGISTER_TABLES, Point, PointType, WordOrder
 from fieldkit.reading import Quality, Reading, Reason, bad
 from fieldkit.spans import Span, Wanted
@@ -183,6 +184,8 @@ def _reader(item: Wanted, slots: dict[int, int], span: Span) -> _Reader:
     point = item.point
     index = slots[point.address]
     fault = sum(1 << bit for bit in set(point.fault_bits))
+    if point.bands is not None:
+        return _band_reader(item.tag, point, point.bands, index)
     if point.range is None:
         shift = point.bit if point.bit is not None else point.address - span.address
         return _bit_reader(item.tag, point, index, 1 << shift, fault)
@@ -202,6 +205,23 @@ def _bit_reader(tag: str, point: Point, index: int, mask: int, fault: int) -> _R
         if word & fault:
             return bad(tag, unit, at_s, Reason.FAULT)
         return Reading(tag, 1.0 if word & mask == one else 0.0, unit, good, at_s)
+
+    return read
+
+
+def _band_reader(tag: str, point: Point, bands: Bands, index: int) -> _Reader:
+    unit, good, sentinels = Unit.NONE, Quality.GOOD, _sentinels(point)
+
+    def read(raw: _Raw, at_s: float) -> Reading:
+        count = raw[index]
+        if count in sentinels:
+            return bad(tag, unit, at_s, Reason.SENTINEL)
+        state = bands.state(count)
+        if state is not None:
+            return Reading(tag, float(state), unit, good, at_s)
+        if math.isnan(count):
+            return bad(tag, unit, at_s, Reason.NAN)
+        return bad(tag, unit, at_s, Reason.FAULT if bands.beyond(count) else Reason.RANGE)
 
     return read
 

@@ -106,12 +106,24 @@ def _tags(draft: Draft[RackFile], config: RackConfig) -> None:
                 f"wrong unit: {tag} is in {wanted}, {place.point} of {profile.profile} is in {what}",
                 f"a point in {wanted}",
             )
+        elif _is_contact(tag) and point.range is not None and not (0 <= point.range[0] <= point.range[1] <= 1):
+            low, high = point.range
+            draft.add(
+                (*at, "point"),
+                f"{tag} is a contact, {place.point} of {profile.profile} is a number from {low:g} to {high:g}",
+                "a bit, a number that is 0 or 1, or one with bands: which values mean 1, and which 0",
+            )
         elif tag in OUTPUT_TAGS and (not point.writable or place.point not in profile.outputs):
             draft.add(
                 (*at, "point"),
                 f"{place.point} of {profile.profile} is no output",
                 ", ".join(profile.outputs) or "a device with outputs",
             )
+
+
+def _is_contact(tag: str) -> bool:
+    row = BY_TAG.get(tag)
+    return tag.startswith(("LDT-1", "LDA-1")) if row is None else row.signal in {Signal.CONTACT, Signal.READ_BACK}
 
 
 def _fits(point: Point, tag: str) -> bool:

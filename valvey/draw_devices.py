@@ -162,7 +162,7 @@ def _point(profile: Profile, name: str, point: Point) -> tuple[object, ...]:
     if point.momentary:
         written = "yes, clears itself"
     span = None if point.range is None else f"{point.range[0]:g}..{point.range[1]:g}"
-    unit = None if point.type in {PointType.BIT, PointType.STRING} else _counts(point)
+    unit = None if point.type in {PointType.BIT, PointType.STRING} or point.bands is not None else _counts(point)
     return (name, where, kind, unit, span, written, _no_value(point), profile.standing(name), point.cite)
 
 
@@ -190,5 +190,8 @@ def _no_value(point: Point) -> str | None:
         low, high = point.fault_raw
         says += [f"raw <= {low:g}"] if low is not None else []
         says += [f"raw >= {high:g}"] if high is not None else []
+    if point.bands is not None:
+        on, off = point.bands.on, point.bands.off
+        says.append(f"raw neither {on[0]:g}..{on[1]:g} (1) nor {off[0]:g}..{off[1]:g} (0)")
     says += [f"{bit} is set" for bit in point.faulted_by]
     return "; ".join(says) or None

@@ -154,6 +154,7 @@ REFUSED = (
     ("a bus misspelt",                     "FT-101:  {bus: transmitters", "FT-101:  {bus: transmiters", "tags.FT-101.bus", "transmitters"),
     ("a point misspelt",                   "point: ft_101", "point: ft_1o1",                           "tags.FT-101.point", "ft_101"),
     ("one point for two tags",             "point: tt_102b", "point: tt_102a",                         "tags.TT-102B.point", "one tag a point"),
+    ("a count in place of a contact",      "point: ldt_103, lane", "point: heartbeat, lane",          "tags.LDT-103.point", "bands"),
     ("a point in another unit",            "point: pt_101", "point: ft_103_x",                         "tags.PT-101.point", "pt_101"),
     ("an output that is read",             "point: xv_103}", "point: xv_103, lane: fast}",             "tags.XV-103.lane", "XY-103"),
     ("an output that cannot be written",   "point: xv_103}", "point: writes_accepted}",                "tags.XV-103.point", "xv_103"),
