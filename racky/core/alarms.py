@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from fieldkit import alarm
-from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority, alarm_row
+from fieldkit import alarms
+from fieldkit.alarm import AlarmRow, AlarmState, Priority, alarm_row
+from fieldkit.errors import Refusal
+from fieldkit.request import Request
 from racky.core import caps
 from racky.core.facts import Fact, FactKind
-from racky.core.memory import Phase as PowerPhase
+from racky.core.memory import Phase
 from racky.core.view import View
 
 P = Priority
@@ -33,7 +35,7 @@ BY_NAME: dict[str, AlarmRow] = {row.id: row for row in ALARM_ROWS}
 def conditions(view: View) -> Iterable[str]:
     """Yield the id of every alarm whose condition holds now."""
     power = view.power
-    if power.phase is PowerPhase.TRIPPED:
+    if power.phase is Phase.TRIPPED:
         yield "second-trip-path"
     if power.late:
         yield "output-stuck"
@@ -56,25 +58,19 @@ def conditions(view: View) -> Iterable[str]:
 
 def advance(view: View) -> tuple[View, list[Fact]]:
     """Return the view with its alarms advanced, and a fact for each that changed its phase."""
-    active = set(conditions(view))
-    states = dict(view.memory.alarms)
-    facts: list[Fact] = []
-    for name in sorted(active | states.keys()):
-        state = states.get(name) or AlarmState(BY_NAME[name], since_s=view.now_s)
-        after = alarm.advance(state, name in active, view.now_s)
-        if after.phase is not state.phase:
-            facts.append(alarm_fact(after, view.now_s))
-        if after.phase is Phase.NORMAL and after.turning_s is None and name not in active:
-            states.pop(name, None)
-        else:
-            states[name] = after
-    return replace(view, memory=replace(view.memory, alarms=states)), facts
+    states, changed = alarms.advance(view.memory.alarms, set(conditions(view)), BY_NAME.get, view.now_s)
+    return replace(view, memory=replace(view.memory, alarms=states)), [_fact(state, view.now_s) for state in changed]
 
 
-def alarm_fact(state: AlarmState, now_s: float) -> Fact:
-    row = state.row
-    fields = {
-        "alarm": row.id, "phase": state.phase, "priority": row.priority, "active": state.active, "cause": row.cause,
-        "consequence": row.consequence, "action": row.action, "respond_s": row.respond_s, "count": state.count, "runbook": row.runbook,
-    }  # fmt: skip
-    return Fact(FactKind.ALARM, now_s, fields)
+def note(view: View, request: Request) -> tuple[View, list[Fact]] | Refusal:
+    """Acknowledge or shelve one alarm."""
+    states = view.memory.alarms
+    after = alarms.note(states, request, view.now_s)
+    if isinstance(after, Refusal):
+        return after
+    view = replace(view, memory=replace(view.memory, alarms={**states, after.row.id: after}))
+    return view, [_fact(after, view.now_s)]
+
+
+def _fact(state: AlarmState, now_s: float) -> Fact:
+    return Fact(FactKind.ALARM, now_s, alarms.fields(state))

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fieldkit import alarm
-from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
 from fieldkit.request import (
     Answered,
@@ -19,8 +17,7 @@ from fieldkit.request import (
     wrong_args,
     wrong_role,
 )
-from racky.core import evidence, lifecycle, permissives, power
-from racky.core.alarms import alarm_fact
+from racky.core import alarms, evidence, lifecycle, permissives, power
 from racky.core.facts import Fact, FactKind
 from racky.core.lifecycle_chart import Event
 from racky.core.memory import Cap, Maintenance, Pending, Phase
@@ -166,21 +163,6 @@ def expire(view: View) -> Acted:
     return (view, []) if now is None or view.now_s < now.until_s else _maintained(view, None)
 
 
-def _note(view: View, request: Request) -> Acted | Refusal:
-    name, states = str(request.args["alarm"]), view.memory.alarms
-    state = states.get(name)
-    if state is None:
-        return Refusal("unknown", f"no alarm '{name}' stands", f"standing: {', '.join(sorted(states)) or 'none'}")
-    after: AlarmState | Refusal
-    if request.name == "ack":
-        after = alarm.acknowledge(state, view.now_s, request.who)
-    else:
-        after = alarm.shelve(state, view.now_s, view.now_s + float(request.args["for_s"]), request.who, request.why)
-    if isinstance(after, Refusal):
-        return after
-    return replace(view, memory=replace(view.memory, alarms={**states, name: after})), [alarm_fact(after, view.now_s)]
-
-
 def _leak_evidence(view: View, request: Request) -> Acted:
     args = request.args
     return evidence.told(view, str(args["tray"]), args["wet"] is True, float(args["for_s"]))
@@ -192,6 +174,6 @@ def _life(view: View, request: Request) -> Acted | Refusal:
 
 _ACTS: dict[str, Act] = {
     "power_off": _power_off, "power_on": _power_on, "cap": _cap, "uncap": _uncap, "reset": _reset, "maintenance": _maintenance,
-    "end_maintenance": _end_maintenance, "ack": _note, "shelve": _note, "leak_evidence": _leak_evidence,
+    "end_maintenance": _end_maintenance, "ack": alarms.note, "shelve": alarms.note, "leak_evidence": _leak_evidence,
     "admit": _life, "quarantine": _life, "discover": _life, "retire": _life,
 }  # fmt: skip

@@ -1,17 +1,15 @@
-"""Racky's memory as bytes and back, with a format number, and what a start makes of it.
+"""Racky's memory as plain data and back, with a format number, and what a start makes of it.
 
 Tolerant: a field that is missing is as in a new memory, one that is not known any more is dropped, an alarm without a
 row too. What has another shape raises ValueError: the caller then starts as from an unreadable memory.
 """
 
-import json
 from dataclasses import replace
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from fieldkit import alarm
-from fieldkit.alarm import AlarmState
+from fieldkit import alarm, memory_form
 from racky.core import lifecycle
 from racky.core.alarms import BY_NAME
 from racky.core.memory import FORMAT, Memory, Phase
@@ -19,48 +17,16 @@ from racky.core.memory import FORMAT, Memory, Phase
 _MEMORY = TypeAdapter(Memory)
 
 
-def dump(memory: Memory) -> bytes:
-    return json.dumps(to_dict(memory), separators=(",", ":")).encode()
-
-
-def load(data: bytes) -> Memory:
-    """Return what ``dump`` of this or an earlier version wrote. Raises ValueError naming what is wrong."""
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the memory is no JSON document: {error}") from None
-    return from_dict(document)
-
-
 def to_dict(memory: Memory) -> dict[str, Any]:
     """Return ``memory`` as plain data."""
-    document: dict[str, Any] = _MEMORY.dump_python(replace(memory, alarms={}), mode="json")
-    document["alarms"] = [alarm.to_dict(state) for state in memory.alarms.values()]
-    return document
+    return memory_form.plain(_MEMORY, memory)
 
 
 def from_dict(document: Any) -> Memory:
     """Return the memory that ``to_dict`` wrote. Raises ValueError."""
-    if not isinstance(document, dict):
-        raise ValueError(f"the memory is {type(document).__name__}, not an object")  # ruff: ignore[type-check-without-type-error] - a file is wrong, not a caller
-    written = document.get("format")
-    if not isinstance(written, int) or not 1 <= written <= FORMAT:
-        raise ValueError(f"the memory has format {written!r}; this version reads formats 1 to {FORMAT}")
-    known = {name: value for name, value in document.items() if name in Memory.__slots__}
-    alarms = known.pop("alarms", [])
-    try:
-        memory = _MEMORY.validate_python(known | {"format": FORMAT})
-        return replace(memory, alarms=_alarms(alarms))
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise ValueError(f"the memory cannot be read: {place}: {problem['msg']}") from None
-    except (TypeError, KeyError) as error:
-        raise ValueError(f"the alarms of the memory cannot be read: {error!r}") from None
-
-
-def _alarms(states: list[dict[str, Any]]) -> dict[str, AlarmState]:
-    return {one["id"]: alarm.from_dict(BY_NAME[one["id"]], one) for one in states if one["id"] in BY_NAME}
+    fields, _ = memory_form.opened(document, FORMAT)
+    known = {name: value for name, value in fields.items() if name in Memory.__slots__}
+    return memory_form.believed(_MEMORY, known, FORMAT, BY_NAME.get)
 
 
 def begin(memory: Memory, *, boot_id: str, now_s: float, readable: bool = True) -> Memory:

@@ -9,12 +9,12 @@ import pytest
 
 from tests.attack.bench import ALL_FAULTS, LIMITS, Node, rack, request, restart, scan, standing
 from tests.attack.test_exploration import asks, walk
+from tests.stored import reread
 from valvey.core.chart import PERMIT_ON, State
 from valvey.core.facts import FactKind
 from valvey.core.invariants import i9_the_same_again_gives_the_same
 from valvey.core.limits import TripTiming
 from valvey.core.memory import Bypass, Memory
-from valvey.core.persist import dump, load
 from valvey.core.policy import Action, PolicyRule
 from valvey.core.requests import REQUESTS, Request
 from valvey.core.step import setup
@@ -109,7 +109,7 @@ def test_i9_a_history_replayed_gives_the_same_decisions(seed: int) -> None:
         requests = chance.choice(tuple(asks(node)))
         after, passage = scan(RACK, node, requests, 0.1)
         assert i9_the_same_again_gives_the_same(passage) is None
-        stored = replace(passage, before=load(dump(passage.before)))
+        stored = replace(passage, before=reread(passage.before))
         assert i9_the_same_again_gives_the_same(stored) is None
         node = after
 

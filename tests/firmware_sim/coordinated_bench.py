@@ -14,10 +14,10 @@ from fieldkit.request import Request as AnyRequest
 from fieldkit.units import Unit
 from firmware_sim.plant_config import CduMode, Start
 from tests.firmware_sim.procedures_bench import LIMITS, RACK, Bench
+from tests.stored import reread
 from valvey.core.chart import State, Step
 from valvey.core.facts import Fact, FactKind
 from valvey.core.leasing import Answer, Ask, held
-from valvey.core.loop import persist
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, begin
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
@@ -85,7 +85,7 @@ class CoordinatedBench(Bench):
             reservoir_l=cdu.config.reservoir_l,
         )
         self.loop: LoopMemory | None = begin(LoopMemory(), self.now_s - 60.0)
-        self.disk = b""
+        self.disk = LoopMemory()
         self.silent = False
         self.loop_facts: list[LoopFact] = []
         self.neighbour_points: dict[str, float] = {}
@@ -110,7 +110,7 @@ class CoordinatedBench(Bench):
 
     def revive(self, *, disk: bool = True) -> None:
         """Start the coordinator again, with its disk or with an empty one."""
-        self.loop = begin(persist.load(self.disk) if disk else LoopMemory(), self.now_s)
+        self.loop = begin(self.disk if disk else LoopMemory(), self.now_s)
 
     @property
     def coordinator(self) -> LoopMemory:
@@ -169,7 +169,7 @@ class CoordinatedBench(Bench):
             self.loop, LoopInputs(self.cdu_readings(), self.racks_seen(), asks), "cdu1", self.loop_limits, self.now_s
         )
         self.loop = done.memory
-        self.disk = persist.dump(done.memory)
+        self.disk = reread(done.memory)
         self.loop_facts += done.facts
         if not self.silent:
             self.answers += tuple(

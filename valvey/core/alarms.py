@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from fieldkit import alarm
-from fieldkit.alarm import AlarmState, Phase
+from fieldkit import alarms
+from fieldkit.alarm import AlarmState
 from fieldkit.errors import Refusal
 from fieldkit.frozen import replace
 from fieldkit.reading import Quality
-from fieldkit.request import Answered, accepted, refused
+from fieldkit.request import Answered, accepted, refused_as
 from valvey.core import stroking, virtual_sensors
 from valvey.core.alarm_rows import row_of, slug
 from valvey.core.chart import State, Step
@@ -37,40 +37,12 @@ def advance_alarms(view: View, judged: Judged) -> tuple[Memory, list[Fact]]:
         return memory, []
     memory = replace(memory, lost_s=_lost_since(view))
     active = set(conditions(replace(view, memory=memory), judged))
-    states = dict(memory.alarms)
-    facts: list[Fact] = []
-    for name in sorted(active | states.keys()):
-        state = states.get(name)
-        if state is None:
-            row = row_of(name)
-            if row is None:
-                raise KeyError(f"there is no row for alarm '{name}' in alarm_rows.ALARM_ROWS")
-            state = AlarmState(row, since_s=now_s)
-        after = _released(alarm.advance(state, name in active, now_s), name in active, now_s)
-        if after.phase is not state.phase:
-            facts.append(alarm_fact(after, now_s))
-        if after.phase is Phase.NORMAL and after.turning_s is None and name not in active:
-            states.pop(name, None)
-        else:
-            states[name] = after
-    return replace(memory, alarms=states, alarms_s=now_s), facts
+    states, changed = alarms.advance(memory.alarms, active, row_of, now_s)
+    return replace(memory, alarms=states, alarms_s=now_s), [_fact(state, now_s) for state in changed]
 
 
-def _released(state: AlarmState, active: bool, now_s: float) -> AlarmState:
-    """A trip's alarm stands as long as its latch; the reset of the latch is the reset of the alarm."""
-    if state.row.latching and not active and state.phase in {Phase.LATCHED_UNACK, Phase.LATCHED_ACK}:
-        after = alarm.reset(state, now_s, "reset", "its latch was reset")
-        return state if isinstance(after, Refusal) else after
-    return state
-
-
-def alarm_fact(state: AlarmState, now_s: float) -> Fact:
-    row = state.row
-    fields = {
-        "alarm": row.id, "phase": state.phase, "priority": row.priority, "active": state.active, "cause": row.cause,
-        "consequence": row.consequence, "action": row.action, "respond_s": row.respond_s, "count": state.count, "runbook": row.runbook,
-    }  # fmt: skip
-    return Fact(FactKind.ALARM, now_s, fields)
+def _fact(state: AlarmState, now_s: float) -> Fact:
+    return Fact(FactKind.ALARM, now_s, alarms.fields(state))
 
 
 def conditions(view: View, judged: Judged) -> Iterable[str]:
@@ -174,15 +146,12 @@ def _people(view: View) -> Iterable[str]:
 
 def note(view: View, request: Request) -> tuple[Memory, Answered, tuple[Fact, ...]]:
     """Acknowledge or shelve one alarm."""
-    memory, name, who = view.memory, str(request.args["alarm"]), request.by or request.client
-    state = memory.alarms.get(name)
-    if state is None:
-        standing = ", ".join(sorted(memory.alarms)) or "none"
-        return memory, refused(request, "unknown", f"no alarm '{name}' stands", f"standing: {standing}"), ()
-    if request.name == "ack":
-        after = alarm.acknowledge(state, view.now_s, who)
-    else:
-        after = alarm.shelve(state, view.now_s, view.now_s + float(request.args["for_s"]), who, request.why)
+    memory = view.memory
+    after = alarms.note(memory.alarms, request, view.now_s)
     if isinstance(after, Refusal):
-        return memory, refused(request, after.code, after.reason, after.would_allow), ()
-    return replace(memory, alarms={**memory.alarms, name: after}), accepted(request), (alarm_fact(after, view.now_s),)
+        return memory, refused_as(request, after), ()
+    return (
+        replace(memory, alarms={**memory.alarms, after.row.id: after}),
+        accepted(request),
+        (_fact(after, view.now_s),),
+    )

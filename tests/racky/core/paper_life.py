@@ -25,6 +25,7 @@ from racky.core.plan import Plan
 from racky.core.sight import AlarmTold, AskTold, DaemonTold, LatchTold, Sight
 from racky.core.view import View
 from tests.racky.core.plans import PAPER, identities, on_paper
+from tests.stored import reread
 
 BOOT = "boot-1"
 GOOD: dict[str, float | None] = {
@@ -250,7 +251,7 @@ class PaperLife:
 
     def restart(self, boot_id: str = BOOT, away_s: float = 5.0) -> "PaperLife":
         """Racky dies and comes back with what it wrote; what came back of asks and orders meanwhile is lost."""
-        stored = persist.load(persist.dump(self.memory))
+        stored = reread(self.memory)
         self.now_s = self.now_s + away_s if boot_id == BOOT else 50.0
         if boot_id != BOOT and self._work is not None:
             self._work = (self._work[0], self._work[1], 60.0)

@@ -14,6 +14,7 @@ from racky.core.power import DARK
 from racky.core.setup import Reclose
 from racky.core.sight import AlarmTold
 from tests.racky.core.paper_racky import PaperRacky, running, switched_off
+from tests.stored import reread
 
 
 def outputs(rack: PaperRacky, since: int = 0) -> list[tuple[str, bool]]:
@@ -369,5 +370,5 @@ def test_a_trip_of_the_second_path_survives_a_restart() -> None:
     rack.latched("SIF-13")
     rack.step()
     rack.latched()
-    rack.memory = persist.begin(persist.load(persist.dump(rack.memory)), boot_id="b", now_s=rack.now_s)
+    rack.memory = persist.begin(reread(rack.memory), boot_id="b", now_s=rack.now_s)
     assert rack.run(5.0).phase() is Phase.TRIPPED

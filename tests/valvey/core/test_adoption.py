@@ -7,8 +7,8 @@ import pytest
 
 from fieldkit.alarm import AlarmState, Phase
 from tests.plant import BOOT, FLOWING_VALUES, SHUT_VALUES, PaperRack, commissioned, flowing, isolated, limits, starting
+from tests.stored import reread
 from tests.valvey.core.bench import alarms, coarse, last, repair, rows, spoil, transitions, verdict
-from valvey.core import persist
 from valvey.core.adoption import METERS, NEEDED, POSITION_S, begin, permit_was_on
 from valvey.core.alarm_rows import BY_NAME
 from valvey.core.chart import State, Step
@@ -572,7 +572,7 @@ def test_latches_locks_bypasses_and_timers_survive_a_restart_of_the_process(rack
     rack.restart()
     assert (rack.memory.bypasses, rack.memory.timers) == (before.bypasses, before.timers)
     assert (rack.memory.sightings, rack.memory.steady_since_s, rack.memory.adopted_s) == ({}, None, None)
-    assert persist.load(persist.dump(rack.memory)) == rack.memory
+    assert reread(rack.memory) == rack.memory
 
 
 # --- another boot ----------------------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ import pytest
 from fieldkit.reading import Quality, Reading
 from fieldkit.units import Unit
 from tests.plant import BOOT
+from tests.stored import reread
 from tests.valvey.core.bench import alarms
 from tests.valvey.core.wet_rack import WetRack, adopting, serving
-from valvey.core import persist, steering
+from valvey.core import steering
 from valvey.core.adoption import begin
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
@@ -147,7 +148,7 @@ def test_a_killed_process_moves_no_valve_and_goes_on_with_what_it_was_asked_and_
     rack.ask("set_point", flow_lpm=150.0)
     rack.until_s(100.0)
     before, at_pct = rack.steering.control, rack.values["ZT-101"]
-    rack.memory = persist.load(persist.dump(rack.memory))
+    rack.memory = reread(rack.memory)
     rack.restart()
     rack.run(1.0)
     assert rack.state is State.FLOWING

@@ -11,8 +11,8 @@ import pytest
 
 from tests.lender import Lender
 from tests.plant import BOOT, PaperRack, flowing, isolated
+from tests.stored import reread
 from tests.valvey.core.bench import last, transitions
-from valvey.core import persist
 from valvey.core.adoption import begin
 from valvey.core.awaiting import ANSWER_S
 from valvey.core.chart import OUTPUTS, State, Step
@@ -613,7 +613,7 @@ def test_the_ids_of_two_racks_and_of_two_boots_differ() -> None:
 
 def reborn(rack: PaperRack, boot_id: str) -> PaperRack:
     """The process dies and starts again with what was on the disk; nothing moves meanwhile."""
-    stored = persist.load(persist.dump(rack.memory))
+    stored = reread(rack.memory)
     rack.memory = begin(
         stored, readable=True, armed_in_file=True, starts_s=(), boot_id=boot_id, now_s=rack.now_s, limits=rack.limits
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.plant import BOOT, PaperRack, commissioned, flowing, isolated, limits
+from tests.stored import reread
 from tests.valvey.core.bench import alarms, coarse
-from valvey.core import persist
 from valvey.core.adoption import begin
 from valvey.core.alarm_rows import ALARM_ROWS, row_of
 from valvey.core.chart import State, Step
@@ -155,7 +155,7 @@ def test_pressure_and_level_are_symptoms_of_an_imbalance_that_is_young(
 def begun(boot_id: str) -> Memory:
     stored = replace(commissioned(), sensors=FULL, sensors_s=990.0)
     return begin(
-        persist.load(persist.dump(stored)),
+        reread(stored),
         readable=True, armed_in_file=True, starts_s=(), boot_id=boot_id, now_s=992.0, limits=limits(),
     )  # fmt: skip
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.plant import PaperRack, flowing
+from tests.stored import reread
 from tests.valvey.core.bench import alarms, last
-from valvey.core import persist, stroking
+from valvey.core import stroking
 from valvey.core.adoption import new_boot
 from valvey.core.chart import Event, State, Step
 from valvey.core.enter import enter
@@ -292,7 +293,7 @@ def test_not_unless_both_valves_are_proven_open(tag: str) -> None:
 
 def test_a_restart_in_the_middle_waits_for_the_valve_and_forgets_the_test() -> None:
     rack = leaving(begin(ready())).run(0.2)
-    rack.memory = persist.load(persist.dump(rack.memory))
+    rack.memory = reread(rack.memory)
     rack.restart()
     rack.run(0.5)
     assert rack.state is State.STARTUP  # a coil that is off for a moment is no reason to shut the rack

@@ -278,7 +278,11 @@ def test_events_are_numbered_alarms_come_and_go_and_answers_reach_their_client(t
     assert isinstance(alarm, envelope.Alarm)
     assert alarm.active
     telling.paper.request("ack", alarm="pump-trip")
-    done = envelope.parse(envelope.Response, telling.tell()["response/edda"])
+    box = telling.tell()
+    seen = envelope.parse(envelope.Alarm, box["alarm/pump-trip"])
+    assert isinstance(seen, envelope.Alarm)
+    assert (seen.state, seen.by) == ("ACK", "Edda")
+    done = envelope.parse(envelope.Response, box["response/edda"])
     assert isinstance(done, envelope.Response)
     assert (done.status, done.proof) == ("succeeded", {"alarm": "pump-trip", "state": "ACK"})
     telling.paper.request("reset", event="x")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from fieldkit import alarm
-from fieldkit.alarm import AlarmRow, AlarmState, Phase, Priority, alarm_row
+from fieldkit import alarms
+from fieldkit.alarm import AlarmRow, AlarmState, Priority, alarm_row
 from fieldkit.tag import SYS_STORE
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFact, LoopFactKind
@@ -69,17 +69,9 @@ def conditions(view: LoopView) -> Iterable[str]:
 
 def look(view: LoopView) -> tuple[LoopMemory, list[LoopFact]]:
     """Return the memory with its alarms advanced, and a fact for each that changed its phase."""
-    active = set(conditions(view))
-    states = dict(view.memory.alarms)
-    facts: list[LoopFact] = []
-    for name in sorted(active | states.keys()):
-        state = states.get(name) or AlarmState(BY_NAME[name], since_s=view.now_s)
-        after = alarm.advance(state, name in active, view.now_s)
-        if after.phase is not state.phase:
-            fields = {"alarm": name, "phase": after.phase, "priority": after.row.priority, "active": after.active}
-            facts.append(LoopFact(LoopFactKind.ALARM, view.now_s, fields))
-        if after.phase is Phase.NORMAL and after.turning_s is None and name not in active:
-            states.pop(name, None)
-        else:
-            states[name] = after
-    return replace(view.memory, alarms=states), facts
+    states, changed = alarms.advance(view.memory.alarms, set(conditions(view)), BY_NAME.get, view.now_s)
+    return replace(view.memory, alarms=states), [fact(state, view.now_s) for state in changed]
+
+
+def fact(state: AlarmState, now_s: float) -> LoopFact:
+    return LoopFact(LoopFactKind.ALARM, now_s, alarms.fields(state))

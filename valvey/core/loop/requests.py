@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fieldkit import alarm
+from fieldkit import alarms
 from fieldkit.errors import Refusal
 from fieldkit.request import EVERYBODY, STAFF, TEXT, Arg, Request, no_reason, unknown, untimely, wrong_args, wrong_role
 from valvey.core.loop import events, leases, plan, stopping
+from valvey.core.loop.alarms import fact
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.memory import LoopMemory, Stop
 from valvey.core.loop.seen import LoopView
@@ -84,18 +85,12 @@ def _plan(view: LoopView, request: Request) -> _Result:
 
 
 def _ack(view: LoopView, request: Request) -> _Result:
-    memory, name = view.memory, request.args["alarm"]
-    state = memory.alarms.get(name)
-    if state is None:
-        return (
-            memory,
-            [],
-            Refusal("no_alarm", f"no alarm {name!r} stands", f"one of {', '.join(memory.alarms) or 'none'}"),
-        )
-    after = alarm.acknowledge(state, view.now_s, request.who)
+    memory = view.memory
+    after = alarms.note(memory.alarms, request, view.now_s)
     if isinstance(after, Refusal):
         return memory, [], after
-    return replace(memory, alarms={**memory.alarms, name: after}), [], {"alarm": name, "state": str(after.phase)}
+    told = {"alarm": after.row.id, "state": str(after.phase)}
+    return replace(memory, alarms={**memory.alarms, after.row.id: after}), [fact(after, view.now_s)], told
 
 
 def _reset(view: LoopView, request: Request) -> _Result:

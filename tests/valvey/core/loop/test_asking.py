@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.stored import reread
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
-from valvey.core.loop import persist
 from valvey.core.loop.events import EVENTS
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.limits import Action
@@ -150,7 +150,7 @@ def test_a_restart_asks_only_those_that_had_not_got_there() -> None:
     loop.run(1.0)
     loop.put("r4", state=State.ISOLATED)
     loop.run(1.0)
-    stored = persist.load(persist.dump(loop.memory))
+    stored = reread(loop.memory)
     again = PaperLoop(loop.limits, stored, racks={**loop.racks})
     again.put("r4", state=State.FLOWING)
     again.run(1.0)

@@ -5,6 +5,7 @@ from math import exp, log
 
 import pytest
 
+from tests.stored import reread
 from tests.valvey.core.loop.paper import DT_S, PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.leasing import Act
@@ -344,7 +345,7 @@ def test_a_neighbour_that_tells_no_set_point_when_work_begins_has_no_part_in_the
 
 def test_a_start_believes_nothing_of_what_was_asked_before_it() -> None:
     loop = asking(200.0, 200.0, 200.0, 200.0)
-    after = persist.load(persist.dump(replace(loop.memory, theirs=True)))
+    after = reread(replace(loop.memory, theirs=True))
     assert (after.asked, after.theirs) == ({}, False)
     whole = persist.from_dict(persist.to_dict(replace(loop.memory, theirs=True), whole=True), whole=True)
     assert (whole.asked, whole.theirs) == (loop.memory.asked, True)
