@@ -6,9 +6,10 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from fieldkit.host import version
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "build" / "bench" / "report.json"
@@ -27,14 +28,14 @@ def document(
     ok: bool | None = None,
 ) -> dict[str, Any]:
     """Return the report. ``subjects`` is why of each contestant; ``ok`` is that of all targets unless given."""
-    own = _version()
+    own = version()
     named = {"valvey": None} if subjects is None else subjects
     return {
         "schema": "bench-report/1",
         "simulated": True,
         "quick": quick,
         "part": part,
-        "commit": _commit(),
+        "commit": commit(),
         "seed": seed,
         "duration_s": round(duration_s, 1),
         "machine": _machine(),
@@ -57,14 +58,8 @@ def write(report: dict[str, Any], out: Path) -> None:
     out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def _version() -> str:
-    try:
-        return version("racky-valvey")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _commit() -> str:
+def commit() -> str:
+    """The short name of the checkout's commit; ``unknown`` without git."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, timeout=5, check=False

@@ -1,20 +1,20 @@
 """The demo's result as tables on the terminal, report.json for programs, report.html and pictures for people."""
 
 import json
-import subprocess
 from collections.abc import Sequence
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from bench.demo.claims import Claim
-from bench.demo.options import ROOT, Options
+from bench.demo.options import Options
 from bench.demo.outcome import Outcome, Rows
 from bench.demo.plots import sheet
 from bench.demo.screen import shown_speed
+from bench.report import commit
+from fieldkit.host import version
 
 
 def write_reports(
@@ -30,8 +30,8 @@ def write_reports(
     report: dict[str, Any] = {
         "schema": "demo-report/1",
         "simulated": True,
-        "version": _version(),
-        "commit": _commit(),
+        "version": version(),
+        "commit": commit(),
         "seed": options.seed,
         "broker": broker,
         "cdu_mode": options.mode,
@@ -50,23 +50,6 @@ def write_reports(
     (options.out / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
     (options.out / "report.html").write_text(_page(report, outcomes, pictures), encoding="utf-8")
     return report
-
-
-def _version() -> str:
-    try:
-        return version("racky-valvey")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def _commit() -> str:
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, timeout=5, check=False
-        )
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 def table_of(rows: Rows, speed: float) -> Table:
