@@ -17,12 +17,10 @@ class Reclose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """One power shelf. ``number`` is its loop: 111 is the first shelf of the rack."""
+class Output:
+    """What can be switched. ``number`` is its loop."""
 
     number: int
-    rating_kw: float = 33.0
-    psus: tuple[str, ...] = PSUS
 
     @property
     def command(self) -> str:
@@ -31,6 +29,14 @@ class Shelf:
     @property
     def feedback(self) -> str:
         return f"XI-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf(Output):
+    """One power shelf; 111 is the first of the rack."""
+
+    rating_kw: float = 33.0
+    psus: tuple[str, ...] = PSUS
 
     @property
     def power(self) -> str:
@@ -42,18 +48,8 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Battery:
-    """One battery shelf. ``number`` is its loop: 121 is the first."""
-
-    number: int
-
-    @property
-    def command(self) -> str:
-        return f"XS-{self.number}"
-
-    @property
-    def feedback(self) -> str:
-        return f"XI-{self.number}"
+class Battery(Output):
+    """One battery shelf; 121 is the first."""
 
     @property
     def charge(self) -> str:
@@ -100,6 +96,6 @@ class Setup:
     plan: Plan | None = None
 
     @property
-    def outputs(self) -> tuple[Shelf | Battery, ...]:
+    def outputs(self) -> tuple[Output, ...]:
         """All that can be switched, in the order of switching on."""
         return (*self.shelves, *self.batteries)
