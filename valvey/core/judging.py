@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fieldkit.frozen import replace
 from valvey.core.limits import Limits
 from valvey.core.memory import Effect, Latch
 from valvey.core.trips import FULL_HOLD_AFTER_ADOPTION, NEVER_BYPASSED, Trip
@@ -36,7 +37,10 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One scan's verdicts. ``due`` acts; ``shadows`` are told only; ``blind`` rows raise an alarm."""
+    """One scan's verdicts. ``due`` acts; ``shadows`` are told only; ``blind`` rows raise an alarm.
+
+    bypassed  rows that would be due, were it not for a bypass: told only, so that a detector can be tested under one
+    """
 
     judgements: Mapping[str, Judgement]
     timers: Mapping[str, Timer]
@@ -46,6 +50,7 @@ class Judged:
     caps: tuple[str, ...]
     demand: bool
     """Whether anything that would trip demands now, its hold over or not."""
+    bypassed: tuple[Due, ...] = ()
 
 
 def hold_s(trip: Trip, judgement: Judgement, view: View) -> float:
@@ -93,9 +98,7 @@ def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
         judgement = trip.judge(view)
         judgements[trip.key] = judgement
         demand = demand or (judgement.verdict is D and not trip.cap and not trip.shadow)
-        timer = count(memory.timers.get(trip.key, QUIET), judgement, dt_s)
-        if timer is not QUIET and timer != QUIET:
-            timers[trip.key] = timer
+        timer = _count(memory.timers, timers, trip.key, judgement, dt_s)
         found: Due | None = None
         if judgement.verdict is D and timer.demand_s >= hold_s(trip, judgement, view) - EPSILON_S:
             found = Due(trip, judgement, trip.effect, timer.demand_s, blind=False)
@@ -110,4 +113,31 @@ def judge_all(view: View, trips: tuple[Trip, ...], dt_s: float) -> Judged:
             caps.append(trip.key)
         else:
             (shadows if trip.shadow else due).append(found)
-    return Judged(judgements, timers, tuple(due), tuple(shadows), tuple(blind), tuple(caps), demand)
+    hidden = _hidden(view, trips, judgements, timers, dt_s) if names else ()
+    return Judged(judgements, timers, tuple(due), tuple(shadows), tuple(blind), tuple(caps), demand, hidden)
+
+
+def _count(
+    before: Mapping[str, Timer], timers: dict[str, Timer], name: str, judgement: Judgement, dt_s: float
+) -> Timer:
+    """Count one timer on, and keep it in ``timers`` while it runs."""
+    timer = count(before.get(name, QUIET), judgement, dt_s)
+    if timer is not QUIET and timer != QUIET:
+        timers[name] = timer
+    return timer
+
+
+def _hidden(
+    view: View, trips: tuple[Trip, ...], judgements: Mapping[str, Judgement], timers: dict[str, Timer], dt_s: float
+) -> tuple[Due, ...]:
+    """The rows that would be due without any bypass and do not demand as it is, each by a timer of its own."""
+    memory, bare = view.memory, replace(view, memory=replace(view.memory, bypasses=()))
+    out: list[Due] = []
+    for trip in trips:
+        if memory.state not in trip.armed or trip.cap or trip.shadow or judgements[trip.key].verdict is D:
+            continue
+        judgement = trip.judge(bare)
+        timer = _count(memory.timers, timers, f"bypassed {trip.key}", judgement, dt_s)
+        if judgement.verdict is D and timer.demand_s >= hold_s(trip, judgement, view) - EPSILON_S:
+            out.append(Due(trip, judgement, trip.effect, timer.demand_s, blind=False))
+    return tuple(out)

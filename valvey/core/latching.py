@@ -28,12 +28,13 @@ TELLS: dict[str, tuple[FactKind, str]] = {
 
 
 def note(memory: Memory, judged: Judged, now_s: float) -> tuple[Memory, list[Fact]]:
-    """Tell power caps and, once each, what a shadow row or any row of a disarmed rack would have done."""
+    """Tell power caps and, once each, what a shadow row, a bypassed row or any row of a disarmed rack would have done."""
     facts: list[Fact] = []
     if judged.caps != memory.power_cap:
         facts.append(Fact(FactKind.POWER_CAP, now_s, {"rows": list(judged.caps)}))
         memory = replace(memory, power_cap=judged.caps)
-    rows = judged.shadows if memory.armed else (*judged.shadows, *judged.due)
+    acting = () if memory.armed else judged.due
+    rows = (*judged.shadows, *judged.bypassed, *acting)
     keys = tuple(sorted({due.trip.key for due in rows}))
     if keys != memory.would_trip:
         for due in rows:
@@ -45,6 +46,7 @@ def note(memory: Memory, judged: Judged, now_s: float) -> tuple[Memory, list[Fac
                     "tag": seen.tag,
                     "value": seen.value,
                     "limit": seen.limit,
+                    "bypassed": due in judged.bypassed,
                 }
                 facts.append(Fact(FactKind.WOULD_TRIP, now_s, fields))
         memory = replace(memory, would_trip=keys)

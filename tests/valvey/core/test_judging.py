@@ -188,7 +188,68 @@ def bypassed(name: str) -> Memory:
 @pytest.mark.parametrize("name", ["SIF-99", "ROW"])
 def test_a_bypass_names_a_function_or_a_row(name: str) -> None:
     judged = judge_one(row(says(D)), HELD, memory=bypassed(name))
-    assert (judged.judgements["ROW"], judged.timers, judged.due) == (NOT_ARMED, {}, ())
+    assert (judged.judgements["ROW"], judged.timers.get("ROW"), judged.due) == (NOT_ARMED, None, ())
+
+
+BEHIND = Timer(D, 0.95)
+"""Of a row behind its bypass, which is timed apart."""
+
+
+def behind(trip: Trip, name: str = "SIF-99", timer: Timer = BEHIND, **changes: object) -> Judged:
+    memory = replace(bypassed(name), timers={f"bypassed {trip.key}": timer})
+    return judge_all(View(READINGS, memory, limits(**changes), NOW_S), (trip,), 0.05)
+
+
+def test_a_row_behind_its_bypass_is_told_when_its_hold_is_over_and_does_nothing() -> None:
+    judged = behind(row(says(D)))
+    (hidden,) = judged.bypassed
+    assert (hidden.trip.key, hidden.effect, hidden.blind) == ("ROW", Effect.DARK, False)
+    assert hidden.held_s == pytest.approx(1.0)
+    assert (judged.due, judged.shadows, judged.blind, judged.demand) == ((), (), (), False)
+    assert judged.judgements["ROW"] is NOT_ARMED
+    assert judged.timers == {"bypassed ROW": Timer(D, hidden.held_s)}
+    assert behind(row(says(D)), timer=ALMOST).bypassed == ()
+    assert behind(row(says(D)), timer=Timer(D, 0.9479)).bypassed == ()
+    assert behind(row(says(D)), timer=Timer(D, 0.9481)).bypassed
+
+
+def test_behind_a_bypass_only_a_demand_is_told_and_only_of_what_would_have_acted() -> None:
+    assert behind(row(says(U)), timer=Timer(D, 9.0)).bypassed == ()
+    assert behind(row(says(H)), timer=Timer(D, 9.0)).bypassed == ()
+    assert behind(row(says(D), cap=True)).bypassed == ()
+    assert behind(row(says(D), shadow=True)).bypassed == ()
+    elsewhere = behind(row(says(D), armed=frozenset({State.ISOLATED})))
+    assert (elsewhere.bypassed, elsewhere.timers) == ((), {})
+
+
+def test_a_row_behind_its_bypass_has_the_holds_of_the_site() -> None:
+    timing = {"ROW": TripTiming(2.0, None)}
+    assert behind(row(says(D)), timing=timing).bypassed == ()
+    assert behind(row(says(D)), timer=Timer(D, 1.95), timing=timing).bypassed
+
+
+def test_a_row_that_demands_in_spite_of_a_bypass_is_not_told_as_bypassed() -> None:
+    memory = replace(bypassed("SIF-98"), timers={"ROW": HELD, "bypassed ROW": HELD})
+    judged = judge_all(View(READINGS, memory, limits(), NOW_S), (row(says(D)),), 0.05)
+    assert (len(judged.due), judged.bypassed) == (1, ())
+
+
+def test_without_a_bypass_nothing_is_looked_at_twice() -> None:
+    looked = []
+
+    def look(view: View) -> Judgement:
+        looked.append(view.memory.bypasses)
+        return Judgement(D, "X", 1.0, 2.0, NOW_S)
+
+    assert judge_one(row(look), HELD).bypassed == ()
+    assert looked == [()]
+
+
+def test_rows_that_are_not_told_behind_a_bypass_do_not_end_the_telling_of_the_others() -> None:
+    silent = row(says(D), key="FIRST", shadow=True)
+    timers = {"bypassed ROW": HELD, "bypassed FIRST": HELD}
+    view = View(READINGS, replace(bypassed("SIF-99"), timers=timers), limits(), NOW_S)
+    assert [one.trip.key for one in judge_all(view, (silent, row(says(D))), 0.05).bypassed] == ["ROW"]
 
 
 def test_a_bypass_of_something_else_changes_nothing() -> None:

@@ -27,8 +27,10 @@ def due(key: str, *, at_s: float = NOW_S, held_s: float = 0.0, effect: Effect | 
     return Due(trip, Judgement(D, f"tag of {key}", 1.0, 2.0, at_s), effect or trip.effect, held_s, blind=False)
 
 
-def judged(*dues: Due, shadows: tuple[Due, ...] = (), caps: tuple[str, ...] = ()) -> Judged:
-    return Judged({}, {}, dues, shadows, (), caps, demand=bool(dues))
+def judged(
+    *dues: Due, shadows: tuple[Due, ...] = (), caps: tuple[str, ...] = (), bypassed: tuple[Due, ...] = ()
+) -> Judged:
+    return Judged({}, {}, dues, shadows, (), caps, demand=bool(dues), bypassed=bypassed)
 
 
 def in_state(state: State, **changes: object) -> Memory:
@@ -143,7 +145,7 @@ def test_a_shadow_row_is_told_once_while_it_stands() -> None:
     shadows = (due("SIF-11"),)
     memory, (fact,) = latching.note(commissioned(), judged(shadows=shadows), NOW_S)
     assert fact.fields == {
-        "row": "SIF-11", "effect": Effect.ISOLATE, "tag": "tag of SIF-11", "value": 1.0, "limit": 2.0,
+        "row": "SIF-11", "effect": Effect.ISOLATE, "tag": "tag of SIF-11", "value": 1.0, "limit": 2.0, "bypassed": False,
     }  # fmt: skip
     assert latching.note(memory, judged(shadows=shadows), NOW_S) == (memory, [])
     after, facts = latching.note(memory, judged(), NOW_S)
@@ -154,6 +156,12 @@ def test_another_shadow_row_beside_one_that_stands_is_told_alone() -> None:
     memory, _facts = latching.note(commissioned(), judged(shadows=(due("SIF-11"),)), NOW_S)
     memory, (fact,) = latching.note(memory, judged(shadows=(due("SIF-11"), due("SIF-2"))), NOW_S)
     assert (fact.fields["row"], memory.would_trip) == ("SIF-2", ("SIF-11", "SIF-2"))
+
+
+def test_a_bypassed_row_is_told_as_such_once_while_it_stands() -> None:
+    memory, facts = latching.note(commissioned(), judged(shadows=(due("SIF-11"),), bypassed=(due("SIF-2"),)), NOW_S)
+    assert [(fact.fields["row"], fact.fields["bypassed"]) for fact in facts] == [("SIF-11", False), ("SIF-2", True)]
+    assert latching.note(memory, judged(shadows=(due("SIF-11"),), bypassed=(due("SIF-2"),)), NOW_S) == (memory, [])
 
 
 def test_an_armed_rack_does_not_tell_of_what_it_does() -> None:

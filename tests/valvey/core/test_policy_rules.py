@@ -66,7 +66,7 @@ def test_a_rule_that_only_tells_raises_an_alarm_and_nothing_else(action: Action,
     assert rack.told(FactKind.WOULD_TRIP) == []
     rack.scan()
     assert last(rack, FactKind.WOULD_TRIP).fields == {
-        "row": "SIF-1/one-tray", "effect": effect, "tag": "LDT-101", "value": 1.0, "limit": None,
+        "row": "SIF-1/one-tray", "effect": effect, "tag": "LDT-101", "value": 1.0, "limit": None, "bypassed": False,
     }  # fmt: skip
     rack.run(0.3)
     assert "leak-evidence-one-tray" in alarms(rack)

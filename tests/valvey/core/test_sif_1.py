@@ -263,6 +263,22 @@ def test_a_detector_that_is_bypassed_by_name_has_no_vote(rack: PaperRack) -> Non
     assert rack.run(0.6).state is State.ISOLATING
 
 
+def test_a_detector_is_tested_under_its_bypass_and_told_as_what_it_would_have_done(rack: PaperRack) -> None:
+    rack.ask("bypass", name="LDT-101", for_s=5.0)
+    rack.values["LDT-101"] = 1.0
+    rack.run(0.4)
+    assert rack.told(FactKind.WOULD_TRIP) == []
+    rack.run(0.3)
+    (told,) = rack.told(FactKind.WOULD_TRIP)
+    assert (told.fields["row"], told.fields["tag"], told.fields["bypassed"]) == (ROPE, "LDT-101", True)
+    assert (rack.state, rack.latched, rack.memory.would_trip) == (State.FLOWING, (), (ROPE,))
+    rack.run(4.0)
+    assert (rack.state, rack.latched) == (State.FLOWING, ())
+    rack.run(1.2)
+    assert rack.latched == ("SIF-1",)  # a test that nobody ended ends by itself, and then it is a leak
+    assert len(rack.told(FactKind.WOULD_TRIP)) == 1
+
+
 def test_a_bypassed_detector_is_no_second_symptom_either() -> None:
     rack = flowing(policy=DEFAULT_POLICY[1:])  # LDT-101 is in no rule here, but a sign all the same
     rack.values.update({"LDT-103": 1.0, "LDT-101": 1.0})
