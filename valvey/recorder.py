@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from fieldkit.errors import Refusal
 from fieldkit.journal import Journal
-from fieldkit.letters import plain
+from fieldkit.record import Record
 from fieldkit.units import Unit
 from valvey import recording
 from valvey.core.facts import FactKind
@@ -24,7 +23,7 @@ LONGEST_S = 600.0
 """A recording that trip after trip keeps alive ends here, and the next trip begins another."""
 
 
-class Recorder:
+class Recorder(Record):
     """Writes one rack's record.
 
     units     every tag that can ever be read, with its unit
@@ -34,40 +33,25 @@ class Recorder:
     def __init__(
         self, journal: Journal, units: Mapping[str, Unit], limits: Limits, *, fast_s: float, started: dict[str, Any]
     ) -> None:
-        self._journal = journal
+        super().__init__(journal, started)
         self._columns = columns = Columns(tuple(units), tuple(units.values()))
         self._episodes = Episodes[Part](
-            self._note,
+            self.note,
             lambda first: recording.head(columns, limits, first.memory),
             recording.pack,
             before=ceil(BEFORE_S / (fast_s * recording.ROWS_A_PART)) + 1,  # the newest is not full yet
             after_s=AFTER_S,
             longest_s=LONGEST_S,
         )
-        self._note("started", started)
 
     def __call__(self, done: Done) -> None:
         """Take one scan."""
-        for request in done.requests:
-            self._note("request", {name: plain(getattr(request, name)) for name in request.__slots__})
-        for fact in done.scan.facts:
-            self._note("fact", {"fact": str(fact.kind), "at_s": fact.at_s, "fields": plain(fact.fields)})
+        self.note_step(done.requests, done.scan.facts)
         self._episodes.part(lambda: Part(done.before)).add(self._columns, done)
         tripped = any(fact.kind in {FactKind.TRIP, FactKind.WOULD_TRIP} for fact in done.scan.facts)
         self._episodes.kept(done.now_s, tripped)
 
-    def refused_at_the_door(self, client: str, refusal: Refusal) -> None:
-        """A message that was no request."""
-        fields = {"client": client, "id": refusal.about, "code": refusal.code, "reason": refusal.reason}
-        self._note("refused_at_the_door", fields)
-
-    def note(self, kind: str, **fields: Any) -> None:
-        self._note(kind, fields)
-
     def close(self) -> None:
         """Write what belongs to a recording that has not come to its end."""
         self._episodes.close()
-        self._note("stopped", {})
-
-    def _note(self, kind: str, fields: dict[str, Any]) -> None:
-        self._journal.note_nowait(kind, fields)
+        super().close()

@@ -231,7 +231,7 @@ def test_a_recording_that_is_not_whole_is_not_called_equal(tripped: Rig, tmp_pat
 
 def test_every_request_and_fact_is_in_the_journal_and_so_is_who_was_refused_at_the_door(tripped: Rig) -> None:
     tripped.recorder.refused_at_the_door("bob", Refusal("retained", "retained", "not retained", "id-9"))
-    tripped.recorder.note("policy_changed", by="ann")
+    tripped.recorder.note("policy_changed", {"by": "ann"})
     kinds = tripped.journal.kinds()
     assert kinds.count("request") == 2
     assert {"started", "fact", "refused_at_the_door", "policy_changed"} <= set(kinds)
