@@ -7,6 +7,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad configuration, 3 refused, 4 timed out
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,32 +17,41 @@ from fieldkit.exit_codes import EXIT
 if TYPE_CHECKING:
     import typer
 
-Commands = Mapping[str, tuple[str, str]]
-"""By name: module and function, or the module's application of sub-commands."""
 
+@dataclass(frozen=True)
+class Command:
+    """A daemon's command.
 
-def build(text: str, commands: Commands, *names: str) -> "typer.Typer":
-    """Return the application with these commands; ``text`` is its help."""
-    import typer
+    text      its help
+    commands  by name: module and function, or the module's application of sub-commands
+    daemon    module whose ``start(FILE)`` runs the daemon and does not return
+    """
 
-    app = typer.Typer(no_args_is_help=True, add_completion=False)
-    app.callback(help=text)(lambda: None)
-    for name in names:
-        module, function = commands[name]
-        found = getattr(import_module(module), function)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
-        else:
-            app.command(name)(found)
-    return app
+    text: str
+    commands: Mapping[str, tuple[str, str]]
+    daemon: str
 
+    def build(self, *names: str) -> "typer.Typer":
+        """Return the application with these commands."""
+        import typer
 
-def main(text: str, commands: Commands, start: Callable[[Path], None]) -> None:
-    """Run what the command line asks for; ``run FILE`` goes straight to ``start``."""
-    asked, rest = sys.argv[1:2], sys.argv[2:]
-    if asked == ["run"] and len(rest) == 1 and not rest[0].startswith("-"):
-        start(Path(rest[0]))
-    build(text, commands, *(asked if set(asked) <= commands.keys() and asked else commands))()
+        app = typer.Typer(no_args_is_help=True, add_completion=False)
+        app.callback(help=self.text)(lambda: None)
+        for name in names:
+            module, function = self.commands[name]
+            found = getattr(import_module(module), function)
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=name)
+            else:
+                app.command(name)(found)
+        return app
+
+    def main(self) -> None:
+        """Run what the command line asks for; ``run FILE`` goes straight to the daemon."""
+        asked, rest = sys.argv[1:2], sys.argv[2:]
+        if asked == ["run"] and len(rest) == 1 and not rest[0].startswith("-"):
+            import_module(self.daemon).start(Path(rest[0]))
+        self.build(*(asked if set(asked) <= self.commands.keys() and asked else self.commands))()
 
 
 def run_and_exit(program: str, work: Callable[[], None]) -> NoReturn:

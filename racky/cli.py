@@ -1,12 +1,6 @@
 """The command ``racky``: its commands, by name."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from fieldkit import cli_app
-
-if TYPE_CHECKING:
-    import typer
+from fieldkit.cli_app import Command
 
 TEXT = "The control point of one rack: its power, its health, its lifecycle. Asks Valvey; never touches a valve."
 # fmt: off
@@ -20,19 +14,5 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "request":      ("racky.cli_mqtt",  "request"),
 }
 # fmt: on
-
-
-def build(*names: str) -> "typer.Typer":
-    """Return the application with these commands."""
-    return cli_app.build(TEXT, COMMANDS, *names)
-
-
-def main() -> None:
-    """Entry point of the console script."""
-    cli_app.main(TEXT, COMMANDS, _start)
-
-
-def _start(file: Path) -> None:
-    from racky.start import start
-
-    start(file)
+_COMMAND = Command(TEXT, COMMANDS, "racky.start")
+build, main = _COMMAND.build, _COMMAND.main

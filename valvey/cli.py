@@ -1,12 +1,6 @@
 """The command ``valvey``: its commands, by name."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from fieldkit import cli_app
-
-if TYPE_CHECKING:
-    import typer
+from fieldkit.cli_app import Command
 
 TEXT = "Guards the coolant and the power permit of one rack."
 # fmt: off
@@ -25,19 +19,5 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "loop":              ("valvey.loop.cli",   "app"),
 }
 # fmt: on
-
-
-def build(*names: str) -> "typer.Typer":
-    """Return the application with these commands."""
-    return cli_app.build(TEXT, COMMANDS, *names)
-
-
-def main() -> None:
-    """Entry point of the console script."""
-    cli_app.main(TEXT, COMMANDS, _start)
-
-
-def _start(file: Path) -> None:
-    from valvey.start import start
-
-    start(file)
+_COMMAND = Command(TEXT, COMMANDS, "valvey.start")
+build, main = _COMMAND.build, _COMMAND.main
