@@ -15,6 +15,7 @@ from firmware_sim.cli_device import ALL_MAPS, device
 from firmware_sim.cli_faults import fault_app
 from firmware_sim.cli_image import image
 from firmware_sim.cli_output import FAILED, OK, USAGE, AsOutput, ControlOption, Output, PortsOption, command, fail, tell
+from firmware_sim.cli_replay import record_device, replay_device
 from firmware_sim.client import ControlError, find_control
 from firmware_sim.plant_config import CduMode, Start
 
@@ -24,6 +25,8 @@ app = typer.Typer(
 app.add_typer(fault_app, name="fault")
 app.command("device")(device)
 app.command("image")(image)
+app.command("record-device")(record_device)
+app.command("replay-device")(replay_device)
 
 
 @app.command()
