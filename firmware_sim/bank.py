@@ -270,10 +270,12 @@ class Bank:
     def _show_set_points(self) -> None:
         cdu = self.plant.cdu
         self.cdu.show_set_points(self.cdu_mode(), cdu.dp_setpoint_kpa, cdu.flow_setpoint_lpm, cdu.speed_setpoint_pct)
+        self.cdu.show_supply(cdu.t_supply_set_c)
 
     def _take_set_points(self) -> None:
         cdu = self.plant.cdu
         mode, cdu.dp_setpoint_kpa, cdu.flow_setpoint_lpm, cdu.speed_setpoint_pct = self.cdu.set_points()
+        cdu.t_supply_set_c = self.cdu.supply_c
         cdu.mode = PlantMode[mode.name]
         cdu.pump_enabled = [self.cdu.running] * len(cdu.pump_enabled)
 

@@ -31,7 +31,8 @@ def snapshot_of(bank: Bank) -> dict[str, Any]:
                 "spilled_l": cdu.spilled_l,
             })
             | {"pump_speed_pct": [round(speed, 2) for speed in cdu.pump_speed_pct], "sump_high": cdu.sump_high},
-            "set_points": dict(zip(("mode", "dp_kpa", "flow_lpm", "speed_pct"), bank.cdu.set_points(), strict=True)),
+            "set_points": dict(zip(("mode", "dp_kpa", "flow_lpm", "speed_pct"), bank.cdu.set_points(), strict=True))
+            | {"supply_c": round(bank.cdu.supply_c, 2)},
             "measured": _numbers({tag: channel.shown for tag, channel in bank.cdu.channels.items()}),
         },
         "faults": [fault.document() for fault in bank.book.faults],

@@ -44,6 +44,12 @@ def whitelist() -> str:
         for point, mode in gate.ALLOWED.items()
     ]  # fmt: skip
     rows.append((
+        gate.SUPPLY,
+        "where the loop's file has bounds for it, in any mode",
+        "the site's bounds",
+        f"at most {gate.SUPPLY_STEP_C:g} K",
+    ))
+    rows.append((
         gate.RUN,
         "where policy.pump_stop allows it, and while every rack is proven dark",
         "0: stop. Never 1",

@@ -31,8 +31,8 @@ CHANNELS: tuple[ChannelSpec, ...] = (
 )
 # fmt: on
 
-# Bounds of the set points: dP kPa, flow L/min, speed %.
-_BOUNDS = {2: (5.0, 600.0), 4: (1.0, 5000.0), 6: (0.0, 100.0)}
+# Bounds of the set points: dP kPa, flow L/min, speed %, supply °C.
+_BOUNDS = {2: (5.0, 600.0), 4: (1.0, 5000.0), 6: (0.0, 100.0), 8: (10.0, 60.0)}
 LOW_LEVEL_PCT = 20.0
 NO_LEVEL = 0xFFFF
 
@@ -79,6 +79,15 @@ class CduController(Firmware):
         self.holding.set_u16(0, mode)
         for address, value in ((2, dp_kpa), (4, flow_lpm), (6, speed_pct)):
             self.holding.set_f32(address, value)
+
+    @property
+    def supply_c(self) -> float:
+        """Set-point of the supply temperature, °C, as the registers hold it."""
+        return self.holding.get_f32(8)
+
+    def show_supply(self, supply_c: float) -> None:
+        """Set that register from the plant."""
+        self.holding.set_f32(8, supply_c)
 
     @property
     def running(self) -> bool:

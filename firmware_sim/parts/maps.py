@@ -137,6 +137,7 @@ CDU = DeviceMap(
         Row(_HOLD, 2, "dP set point", _F32, "kPa", words=2, writable=True),
         Row(_HOLD, 4, "flow set point", _F32, "L/min", words=2, writable=True),
         Row(_HOLD, 6, "speed set point", _F32, "%", words=2, writable=True),
+        Row(_HOLD, 8, "supply set point", _F32, "degC", words=2, writable=True),
         *COMMON,
     ),
 )

@@ -87,6 +87,14 @@ def test_set_points_are_taken_as_whole_values_within_their_bounds() -> None:
     assert cdu.set_points() == (CduMode.CONSTANT_FLOW, 150.0, 900.0, 85.0)
 
 
+def test_the_supply_temperature_has_a_set_point_of_its_own() -> None:
+    cdu = CduController()
+    cdu.show_supply(40.0)
+    assert cdu.write_registers(8, words(21.5), 0.0) is Answer.OK
+    assert cdu.take_request()
+    assert cdu.supply_c == pytest.approx(21.5)
+
+
 @pytest.mark.parametrize(
     ("address", "values", "said"),
     [
@@ -98,7 +106,9 @@ def test_set_points_are_taken_as_whole_values_within_their_bounds() -> None:
         (2, words(math.nan), Answer.ILLEGAL_VALUE),
         (2, words(10_000.0), Answer.ILLEGAL_VALUE),
         (2, words(150.0) + words(-1.0), Answer.ILLEGAL_VALUE),
-        (6, [*words(50.0), 0, 0], Answer.ILLEGAL_ADDRESS),
+        (6, [*words(50.0), 0, 0], Answer.ILLEGAL_VALUE),
+        (8, words(60.5), Answer.ILLEGAL_VALUE),
+        (8, [*words(50.0), 0, 0], Answer.ILLEGAL_ADDRESS),
     ],
 )
 def test_a_bad_set_point_changes_nothing(address: int, values: list[int], said: Answer) -> None:

@@ -13,10 +13,10 @@ from fieldkit.errors import ConfigError, Fault, nearest
 from fieldkit.point import Point
 from fieldkit.profile import Profile
 from fieldkit.units import Unit
-from valvey.core.loop.gate import FLOORS, POINTS, RUN
+from valvey.core.loop.gate import FLOORS, POINTS, RUN, SUPPLY
 from valvey.core.loop.limits import Bounds, LoopLimits, Mode, RackRow
-from valvey.core.loop.seen import MODE_TAG, RUN_TAG, SET_POINT_TAGS, SPEED_TAG, TRIP_TAG
-from valvey.loop.models import LoopFile, SetPoint
+from valvey.core.loop.seen import MODE_TAG, RUN_TAG, SET_POINT_TAGS, SPEED_TAG, SUPPLY_TAG, TRIP_TAG
+from valvey.loop.models import LoopFile, SetPoint, SupplySetPoint
 
 NEEDED = ("PT-201", "PT-202", "FT-201", "TT-201")
 UNITS = {Mode.FIXED_SPEED: Unit.PERCENT, Mode.CONSTANT_DP: Unit.KPA, Mode.CONSTANT_FLOW: Unit.L_MIN}
@@ -56,8 +56,9 @@ class LoopConfig:
     @property
     def point_of(self) -> dict[str, str]:
         """What the gate calls a set-point, or the pumps' command → the profile's point."""
-        run = self.data.cdu.run
+        run, supply = self.data.cdu.run, self.data.cdu.supply
         points = {POINTS[mode]: one.point for mode, one in set_points(self.data).items()}
+        points |= {} if supply is None else {SUPPLY: supply.point}
         return points if run is None else {**points, RUN: run}
 
 
@@ -76,6 +77,7 @@ def tags_of(data: LoopFile) -> dict[str, str]:
     cdu = data.cdu
     trip = {} if cdu.pump_trip is None else {TRIP_TAG: cdu.pump_trip}
     trip |= {} if cdu.run is None else {RUN_TAG: cdu.run}
+    trip |= {} if cdu.supply is None else {SUPPLY_TAG: cdu.supply.point}
     own = {SET_POINT_TAGS[mode]: one.point for mode, one in set_points(data).items()}
     return {**cdu.points, MODE_TAG: cdu.mode.point, SPEED_TAG: cdu.speed, **trip, **own}
 
@@ -152,12 +154,25 @@ def _points(draft: Draft[LoopFile], profile: Profile) -> None:
         run = profile.points.get(cdu.run)
         if run is not None and (not run.writable or run.persistent or run.unit is not Unit.NONE):
             draft.add(("cdu", "run"), f"{cdu.run} is no command that can be written", "a writable point without a unit")
+    if cdu.supply is not None:
+        named["cdu", "supply", "point"] = cdu.supply.point
+        _supply(draft, profile.points.get(cdu.supply.point), cdu.supply)
     for at, name in named.items():
         if name not in profile.points:
             near = nearest(name, profile.points)
             draft.add(at, f"profile {profile.profile} has no point {name!r}", ", ".join(profile.points), near)
     for mode, stated in set_points(draft.model).items():
         _set_point(draft, profile, mode, stated)
+
+
+def _supply(draft: Draft[LoopFile], point: Point | None, stated: SupplySetPoint) -> None:
+    at, most_c = ("cdu", "supply"), draft.model.limits.supply_h_c
+    if point is not None and (not point.writable or point.persistent or point.unit is not Unit.DEG_C):
+        draft.add((*at, "point"), f"{stated.point} is no temperature that can be written", "a set-point in degC")
+    if stated.low >= stated.high:
+        draft.add((*at, "high"), "is not above low", f"above {stated.low:g}")
+    if stated.high >= most_c:
+        draft.add((*at, "high"), "nothing is opened at such a supply", f"below limits.supply_h_c, {most_c:g}")
 
 
 def _set_point(draft: Draft[LoopFile], profile: Profile, mode: Mode, stated: SetPoint) -> None:
@@ -213,6 +228,7 @@ def to_limits(config: LoopConfig) -> LoopLimits:
             for name, one in data.racks.items()
         },
         bounds={mode: Bounds(one.low, one.high) for mode, one in set_points(data).items()},
+        supply=None if cdu.supply is None else Bounds(cdu.supply.low, cdu.supply.high),
         modes={
             cdu.mode.fixed_speed: Mode.FIXED_SPEED,
             cdu.mode.constant_dp: Mode.CONSTANT_DP,

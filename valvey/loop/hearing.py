@@ -13,9 +13,13 @@ from fieldkit.request import Request
 from fieldkit.topics import Daemon, Kind, Topic, parse_topic
 from valvey.core.chart import State
 from valvey.core.leasing import Act
+from valvey.core.loop.dew import AIR_TAG, HUMIDITY_TAG
 from valvey.core.loop.leases import Asked
 from valvey.core.loop.seen import GrantSeen, RackSeen
 
+ROOM = frozenset({AIR_TAG, HUMIDITY_TAG})
+ROOM_S = 10.0
+"""How long the air at a rack is believed: it changes slowly."""
 MOST_WAITING = 256
 """Asks that wait for one step."""
 OTHERS_S = 20.0
@@ -60,6 +64,7 @@ class Hearing:
         self._site, self._loop, self._me = site, loop, me
         self.inbox, self._now_s = inbox, now_s
         self._asks: deque[Asked] = deque(maxlen=MOST_WAITING)
+        self._rooms: dict[str, tuple[float, dict[str, float]]] = {}
         self._others_until_s = float("-inf")
 
     @property
@@ -73,8 +78,9 @@ class Hearing:
         racks = [
             f"{base}/{rack}/valvey/{kind}" for rack in self.racks for kind in ("state", "telemetry", "availability")
         ]
+        rooms = [f"{base}/{rack}/racky/telemetry" for rack in self.racks]
         own = f"{base}/{self._loop}/loop"
-        return [*racks, f"{own}/lease/+", f"{own}/request/+/+", f"{own}/availability"]
+        return [*racks, *rooms, f"{own}/lease/+", f"{own}/request/+/+", f"{own}/availability"]
 
     def take_asks(self) -> tuple[Asked, ...]:
         asks = tuple(self._asks)
@@ -88,6 +94,8 @@ class Hearing:
             self.counters.strange += 1
         elif topic.daemon is Daemon.VALVEY and topic.node in self.racks:
             self._rack(topic, incoming)
+        elif topic.daemon is Daemon.RACKY and topic.node in self.racks and topic.kind is Kind.TELEMETRY:
+            self._room(topic.node, incoming)
         elif topic.daemon is Daemon.LOOP and topic.node == self._loop:
             self._own(topic, incoming)
         else:
@@ -101,8 +109,9 @@ class Hearing:
         told = None if model is None else envelope.parse(model, incoming.payload)
         if isinstance(told, envelope.Telemetry):
             self.counters.snapshots += 1
-            good = {t: p.value for t, p in told.points.items() if p.quality is Quality.GOOD and p.value is not None}
-            seen = replace(seen, points=good, at_s=self._now_s())
+            now_s = self._now_s()
+            heard_s, room = self._rooms.get(topic.node, (float("-inf"), {}))
+            seen = replace(seen, points={**(room if now_s - heard_s <= ROOM_S else {}), **_good(told)}, at_s=now_s)
         elif isinstance(told, envelope.State):
             seen = _as_told(seen, told)
         elif isinstance(told, envelope.Availability):
@@ -110,6 +119,14 @@ class Hearing:
         else:
             self.counters.strange += 1
         self.racks[topic.node] = seen
+
+    def _room(self, rack: str, incoming: Incoming) -> None:
+        """Keep what a rack's Racky reads of the room's air: it stands among the rack's points from its next snapshot on."""
+        told = envelope.parse(envelope.Telemetry, incoming.payload)
+        if isinstance(told, Refusal):
+            self.counters.strange += 1
+        else:
+            self._rooms[rack] = self._now_s(), {tag: value for tag, value in _good(told).items() if tag in ROOM}
 
     def _own(self, topic: Topic, incoming: Incoming) -> None:
         if topic.kind is Kind.LEASE:
@@ -134,6 +151,10 @@ class Hearing:
             return
         self.reassert = True  # its message has taken the place of ours
         self._others_until_s = self._now_s() + OTHERS_S if told.status == "online" else float("-inf")
+
+
+def _good(told: envelope.Telemetry) -> dict[str, float]:
+    return {t: p.value for t, p in told.points.items() if p.quality is Quality.GOOD and p.value is not None}
 
 
 def _as_told(seen: RackSeen, told: envelope.State) -> RackSeen:

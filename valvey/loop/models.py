@@ -37,6 +37,16 @@ class SetPoints(Model):
     constant_flow: SetPoint | None = None
 
 
+class SupplySetPoint(Model):
+    """The set-point of the supply temperature: where it is written, and between what it may stand, °C."""
+
+    point: Text
+    low: Annotated[float, Field(ge=5, le=60)]
+    """What was raised never comes back below it."""
+    high: Annotated[float, Field(ge=5, le=60)]
+    """However damp the air is."""
+
+
 class ModeNumbers(Model):
     """What the mode register shows."""
 
@@ -61,6 +71,8 @@ class Cdu(Bus):
     run: Text | None = None
     """Point that holds the pumps' own command: 1 run, 0 stop. Read; written 0 only with ``policy.pump_stop``."""
     set_points: SetPoints
+    supply: SupplySetPoint | None = None
+    """Kept 2 K above the highest dew point of the racks' rooms. Left out = never written."""
     detectors: tuple[LoopTag, ...] = ("LDT-201",)
     """Leak detectors of the CDU among ``points``."""
 

@@ -26,6 +26,11 @@ WRONG: tuple[tuple[str, str, str, str], ...] = (
     ("run: run_sp",                         "run: run_spp",                       "cdu.run",                             "run_spp"),
     ("run: run_sp",                         "run: mode",                          "cdu.run",                             "no command"),
     ("run: run_sp",                         "run: speed_sp",                      "cdu.run",                             "no command"),
+    ("point: supply_sp, low: 20.0",         "point: supply_spp, low: 20.0",       "cdu.supply.point",                    "no point"),
+    ("point: supply_sp, low: 20.0",         "point: tt_201, low: 20.0",           "cdu.supply.point",                    "no temperature"),
+    ("point: supply_sp, low: 20.0",         "point: speed_sp, low: 20.0",         "cdu.supply.point",                    "no temperature"),
+    ("point: supply_sp, low: 20.0",         "point: supply_sp, low: 45.0",        "cdu.supply.high",                     "not above low"),
+    ("low: 20.0, high: 45.0",               "low: 20.0, high: 47.0",              "cdu.supply.high",                     "supply_h_c"),
     ("pump_stop: never",                    "pump_stop: always",                  "policy.pump_stop",                    "when_all_dark"),
     ("static-lost: tell",                   "static-lost: estop",                 "policy.events.static-lost",           "isolate"),
     ("static-lost: tell",                   "static-loss: tell",                  "policy.events.static-loss",           "static-lost"),
@@ -56,7 +61,14 @@ def test_the_shipped_example_is_sound_and_becomes_the_cores_limits(tmp_path: Pat
     assert limits.bounds[Mode.CONSTANT_DP] == Bounds(100.0, 300.0)
     assert limits.modes == {0: Mode.FIXED_SPEED, 1: Mode.CONSTANT_DP, 2: Mode.CONSTANT_FLOW}
     assert (limits.dp_remote, limits.header_loss_kpa, limits.armed) == (True, 8.0, False)
-    assert config.point_of == {"speed_sp": "speed_sp", "dp_sp": "dp_sp", "flow_sp": "flow_sp", "pumps_run": "run_sp"}
+    assert config.point_of == {
+        "speed_sp": "speed_sp",
+        "dp_sp": "dp_sp",
+        "flow_sp": "flow_sp",
+        "pumps_run": "run_sp",
+        "supply_sp": "supply_sp",
+    }
+    assert (config.tags["SP-SUPPLY"], limits.supply) == ("supply_sp", Bounds(20.0, 45.0))
     assert (limits.pump_stop, limits.actions["static-lost"]) == (False, Action.TELL)
     assert config.tags["P-201-TRIP"] == "pump_trip"
     assert load(EXAMPLE).profile == config.profile
@@ -105,11 +117,20 @@ def test_a_mode_or_a_pump_trip_that_is_left_out_is_simply_not_used(tmp_path: Pat
         tmp_path,
         ("    fixed_speed:   {point: speed_sp, low: 40.0, high: 100.0}      # %\n", ""),
         ("  pump_trip: pump_trip\n", ""),
+        (
+            "  supply: {point: supply_sp, low: 20.0, high: 45.0}   # degC; kept 2 K above the racks' dew points. Left out: never written\n",
+            "",
+        ),
         ("    LDT-201: ldt_201\n", ""),
     )
     assert Mode.FIXED_SPEED not in to_limits(config).bounds
     assert "SP-SPEED" not in config.tags
     assert "P-201-TRIP" not in config.tags
+    assert ("SP-SUPPLY" in config.tags, "supply_sp" in config.point_of, to_limits(config).supply) == (
+        False,
+        False,
+        None,
+    )
     assert to_limits(config).detectors == ()
 
 

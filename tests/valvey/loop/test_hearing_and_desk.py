@@ -105,8 +105,46 @@ def test_a_racks_state_snapshot_and_availability_are_put_together(ears: Ears) ->
     assert ears.hearing.racks["r1"].state is None
 
 
+def a_snapshot(**values: float) -> envelope.Telemetry:
+    points = {
+        tag.replace("_", "-"): PointValue(value=value, unit=Unit.NONE, quality=Quality.GOOD, reason=None, age_s=0.1)
+        for tag, value in values.items()
+    }
+    return envelope.Telemetry(
+        simulated=True, boot_id="b", seq=1, wall_s=0.0, wall_synced=True, mono_s=0.0, points=points
+    )  # fmt: skip
+
+
+def test_the_air_that_a_racky_reads_stands_among_its_rack_s_points_while_it_is_fresh(ears: Ears) -> None:
+    assert "racky/v1/demo/r1/racky/telemetry" in ears.hearing.filters()
+    ears.say("r1/racky/telemetry", a_snapshot(TT_110=27.0, MT_110=60.0, JT_111=30.0))
+    assert ears.hearing.racks["r1"].points == {}
+    ears.say("r1/valvey/telemetry", a_snapshot(FT_101=198.0))
+    assert ears.hearing.racks["r1"].points == {"FT-101": 198.0, "TT-110": 27.0, "MT-110": 60.0}
+    ears.say("r2/valvey/telemetry", a_snapshot(FT_101=198.0))
+    assert ears.hearing.racks["r2"].points == {"FT-101": 198.0}
+    ears.now_s += 10.0
+    ears.say("r1/valvey/telemetry", a_snapshot(FT_101=198.0, TT_110=28.0))
+    assert ears.hearing.racks["r1"].points == {"FT-101": 198.0, "TT-110": 28.0, "MT-110": 60.0}
+    ears.now_s += 0.1
+    ears.say("r1/valvey/telemetry", a_snapshot(FT_101=198.0))
+    assert ears.hearing.racks["r1"].points == {"FT-101": 198.0}
+    assert ears.hearing.counters.strange == 0
+
+
 @pytest.mark.parametrize(
-    "topic", ["r1/valvey/state", "r1/valvey/telemetry", "r1/valvey/event", "r9/valvey/state", "cdu9/loop/lease/r1", "x"]
+    "topic",
+    [
+        "r1/racky/telemetry",
+        "r1/racky/state",
+        "r9/racky/telemetry",
+        "r1/valvey/state",
+        "r1/valvey/telemetry",
+        "r1/valvey/event",
+        "r9/valvey/state",
+        "cdu9/loop/lease/r1",
+        "x",
+    ],
 )
 def test_what_is_strange_is_counted_and_changes_nothing(ears: Ears, topic: str) -> None:
     before = dict(ears.hearing.racks)
@@ -162,7 +200,7 @@ def test_it_subscribes_to_its_racks_its_asks_its_requests_and_itself(ears: Ears)
     filters = ears.hearing.filters()
     assert "racky/v1/demo/r2/valvey/telemetry" in filters
     assert {"racky/v1/demo/cdu1/loop/lease/+", "racky/v1/demo/cdu1/loop/availability"} <= set(filters)
-    assert len(filters) == 2 * 3 + 3
+    assert len(filters) == 2 * 4 + 3
 
 
 class Telling:

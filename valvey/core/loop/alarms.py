@@ -30,6 +30,7 @@ ALARM_ROWS: tuple[AlarmRow, ...] = (
     _row("pump-trip",        P.HIGH,     "a pump of the CDU has tripped",                            "flow may be short",                              "look at the CDU",                                         300.0),
     _row("low-level",        P.HIGH,     "the reservoir is low",                                     "make-up ends; pressure falls after it",          "fill the reservoir; look for a leak",                     1800.0, on_s=5.0),
     _row("flow-short",       P.HIGH,     "the racks need more flow than the CDU can give",           "flow is shared by priority; some racks get less", "take load off, or repair the CDU",                       300.0),
+    _row("supply-raised",    P.MEDIUM,   "the supply set-point stands raised above a dew point",         "racks are cooled by warmer coolant than the site wants", "dry the room",                             3600.0),
     _row("rack-unseen",      P.MEDIUM,   "a rack's readings are not heard of",                       "it is granted no opening work",                  "check the rack's daemon and the broker",                  3600.0, on_s=60.0),
     _row("mode-refused",     P.HIGH,     "two racks that shut at once would bring a third past SIF-2", "one isolation may trip others; nothing is opened",  "choose another mode or a lower set-point",               3600.0, on_s=30.0),
     _row("disarmed",         P.MEDIUM,   "the coordinator is disarmed",                              "no set-point is written: work moves neighbours", "'armed: true' in the loop's file, and a restart",         3600.0),
@@ -56,6 +57,8 @@ def conditions(view: LoopView) -> Iterable[str]:
         yield "low-level"
     if memory.short:
         yield "flow-short"
+    if memory.raised is not None:
+        yield "supply-raised"
     if any(not view.fresh(name) for name in limits.racks):
         yield "rack-unseen"
     if mode_safe(view, "", "") is not None:

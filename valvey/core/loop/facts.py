@@ -20,6 +20,8 @@ class LoopFactKind(StrEnum):
     HOLD = "set_point_held"
     RELEASED = "set_point_released"
     TAKEN_BACK = "set_point_changed_by_others"
+    SUPPLY_RAISED = "supply_raised"
+    SUPPLY_HOME = "supply_home"
     SHORT = "flow_short"
     ENOUGH = "flow_enough"
     SUMP = "sump_emptied"

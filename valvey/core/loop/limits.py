@@ -74,6 +74,7 @@ class LoopLimits:
     pump_stop         a person may have the pumps stopped once every rack is proven dark; otherwise nobody may, ever
     stop_most_s       how long the racks may take to be proven dark, and the pumps to stop, before it is given up
     actions           by loop event: what is asked of the racks; TELL for those that are missing
+    supply            where the set-point of the supply temperature may stand, °C; None: it is never written
     stagger_s         how long a rack may take to be proven shut before the next is asked to isolate all the same
     """
 
@@ -121,6 +122,7 @@ class LoopLimits:
     pump_stop: bool = False
     stop_most_s: float = 60.0
     actions: Mapping[str, Action] = field(default_factory=dict)
+    supply: Bounds | None = None
     stagger_s: float = 30.0
     max_age_s: float = 1.0
     """Oldest reading of the CDU that is believed."""

@@ -143,6 +143,19 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Raised:
+    """The supply set-point while it stands raised above a dew point, °C.
+
+    home_c     where it stood before;  before_c, written_c  around the last write;  at_s  when that was
+    """
+
+    home_c: float
+    before_c: float
+    written_c: float
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Level (%) and static pressure (kPa) at one moment; None where not believed."""
 
@@ -177,6 +190,8 @@ class LoopMemory:
     """Flow that each rack in service asks for, smoothed, L/min."""
     theirs: bool = False
     """Somebody else has set the set-point: it is not followed while header dP stays in its band."""
+    raised: Raised | None = None
+    """After a start nobody knows where home was: what is raised then stays until somebody sets it."""
     short_since_s: float | None = None
     enough_since_s: float | None = None
     short: bool = False

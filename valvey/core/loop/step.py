@@ -8,14 +8,14 @@ from functools import partial
 from fieldkit.reading import Readings
 from fieldkit.request import Request
 from valvey.core.chart import State
-from valvey.core.loop import alarms, asking, events, following, gate, holding, leases, model, sharing, stopping
+from valvey.core.loop import alarms, asking, dew, events, following, gate, holding, leases, model, sharing, stopping
 from valvey.core.loop.asking import RackRequest
 from valvey.core.loop.facts import LoopFact, LoopFactKind
 from valvey.core.loop.leases import Asked, Judges, Reply
 from valvey.core.loop.limits import LoopLimits
 from valvey.core.loop.memory import Learned, LoopMemory
 from valvey.core.loop.requests import answer
-from valvey.core.loop.seen import SPEED_TAG, LoopView, RackSeen
+from valvey.core.loop.seen import SPEED_TAG, SUPPLY_TAG, LoopView, RackSeen
 from valvey.core.loop.works import judge, revoke
 
 LEAST_FLOW_FRACTION, LEAST_OPEN_PCT = 0.1, 8.0
@@ -98,7 +98,9 @@ def step(memory: LoopMemory, inputs: LoopInputs, loop: str, limits: LoopLimits, 
     facts += told
     memory, wanted, told = holding.look(replace(view, memory=memory), dt_s)
     facts += told
-    memory, writes, stopped = _gated(replace(view, memory=memory), wanted, stop)
+    memory, supply_c, told = dew.look(replace(view, memory=memory))
+    facts += told
+    memory, writes, stopped = _gated(replace(view, memory=memory), wanted, supply_c, stop)
     memory, told = alarms.look(replace(view, memory=memory))
     return LoopScan(memory, writes, tuple(replies), (*facts, *told), stopped, asked)
 
@@ -114,18 +116,28 @@ def state_of(memory: LoopMemory, limits: LoopLimits, others: bool) -> LoopState:
     return LoopState.SHARING if memory.short else LoopState.SERVING
 
 
-def _gated(view: LoopView, wanted: float | None, stop: bool) -> tuple[LoopMemory, dict[str, float], dict[str, float]]:
-    """Return the memory, what may be written, and what may not: a set-point, or the pumps' stop in its place."""
+def _gated(
+    view: LoopView, wanted: float | None, supply_c: float | None, stop: bool
+) -> tuple[LoopMemory, dict[str, float], dict[str, float]]:
+    """Return the memory, what may be written, and what may not: set-points, or the pumps' stop in the place of theirs."""
     memory = view.memory
     written = None if stop else holding.paced(view, wanted)
     demand = {gate.RUN: 0.0} if stop else {}
     if written is not None:
         demand = {gate.POINTS[written.mode]: written.value}
-    may_stop, dark = view.limits.pump_stop, not stopping.lit(view)
-    evidence = gate.CduEvidence(view.mode(), view.set_point(), view.limits.armed, not view.others, may_stop, dark)
-    passed = gate.pass_through(demand, view.limits.bounds, evidence)
+    if supply_c is not None:
+        demand[gate.SUPPLY] = supply_c
+    limits, present_c = view.limits, view.cdu(SUPPLY_TAG)
+    evidence = gate.CduEvidence(
+        view.mode(), view.set_point(), limits.armed, not view.others, limits.pump_stop, not stopping.lit(view), present_c, limits.supply
+    )  # fmt: skip
+    passed = gate.pass_through(demand, limits.bounds, evidence)
     stopped = {point: value for point, value in demand.items() if point not in passed}
-    return (replace(memory, written=written) if passed and written is not None else memory), passed, stopped
+    if written is not None and gate.POINTS[written.mode] in passed:
+        memory = replace(memory, written=written)
+    if gate.SUPPLY in passed and present_c is not None:
+        memory = dew.written(memory, passed[gate.SUPPLY], present_c, view.now_s)
+    return memory, passed, stopped
 
 
 def _learned(view: LoopView, dt_s: float) -> LoopMemory:

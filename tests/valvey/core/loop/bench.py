@@ -27,7 +27,7 @@ from valvey.core.loop.seen import RackSeen
 from valvey.core.loop.step import LoopInputs, LoopScan, step
 
 STEP_S, TELEMETRY_S = 0.2, 1.0
-ADDRESS = {"dp_sp": 2, "flow_sp": 4, "speed_sp": 6}
+ADDRESS = {"dp_sp": 2, "flow_sp": 4, "speed_sp": 6, "supply_sp": 8}
 TAGS = ("FT-101", "FT-102", "ZT-101", "PT-101", "PT-102", "JT-101", "ET-101")
 EVER_S = 1e9
 
@@ -148,7 +148,7 @@ class LoopBench:
         cdu, now_s = self.bank.cdu, self.now_s
         values = {tag: channel.shown for tag, channel in cdu.channels.items()}
         mode, dp, flow, speed = cdu.set_points()
-        values |= {"CDU-MODE": float(mode), "SP-DP": dp, "SP-FLOW": flow, "SP-SPEED": speed}
+        values |= {"CDU-MODE": float(mode), "SP-DP": dp, "SP-FLOW": flow, "SP-SPEED": speed, "SP-SUPPLY": cdu.supply_c}
         bits = cdu.input.get_u16(22)
         values |= {"P-201": cdu.input.get_f32(12), "P-201-TRIP": float(bits & 1), "LDT-201": float(bits >> 2 & 1)}
         return {tag: Reading(tag, value, Unit.NONE, Quality.GOOD, now_s) for tag, value in values.items()}
@@ -270,4 +270,4 @@ class LoopBench:
 
 def _of_bench(changes: dict[str, object]) -> dict[str, Any]:
     """Take the settings that are the simulator's own out of ``changes``."""
-    return {name: changes.pop(name) for name in ("kv_segment", "cdu") if name in changes}
+    return {name: changes.pop(name) for name in ("kv_segment", "cdu", "power") if name in changes}

@@ -19,7 +19,7 @@ RATED = 800.0
 DEAD_KPA = 450.0
 CDU = {
     "PT-201": 360.0, "PT-202": 150.0, "FT-201": RATED, "TT-201": 40.0, "TT-202": 50.0, "LT-201": 90.0, "P-201": 85.0, "P-201-TRIP": 0.0,
-    "LDT-201": 0.0, "CDU-MODE": 2.0, "SP-DP": 210.0, "SP-FLOW": RATED, "SP-SPEED": 85.0,
+    "LDT-201": 0.0, "CDU-MODE": 2.0, "SP-DP": 210.0, "SP-FLOW": RATED, "SP-SPEED": 85.0, "SP-SUPPLY": 40.0,
     "P-201-RUN": 1.0,
 }  # fmt: skip
 RACK = {
@@ -98,7 +98,13 @@ class PaperLoop:
         self.facts += done.facts
         self.replies += done.replies
         if self.obey:
-            names = {"speed_sp": "SP-SPEED", "dp_sp": "SP-DP", "flow_sp": "SP-FLOW", "pumps_run": "P-201-RUN"}
+            names = {
+                "speed_sp": "SP-SPEED",
+                "dp_sp": "SP-DP",
+                "flow_sp": "SP-FLOW",
+                "pumps_run": "P-201-RUN",
+                "supply_sp": "SP-SUPPLY",
+            }
             self.cdu |= {names[point]: value for point, value in done.writes.items()}
         return done
 

@@ -1,5 +1,6 @@
 """The last door before the CDU: three set-points, each in its own mode, within bounds, in small steps. Nothing else, ever."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.valvey.core.loop.paper import limits
-from valvey.core.loop.gate import ALLOWED, FLOORS, POINTS, RUN, STEP_FRACTION, CduEvidence, admit, pass_through
+from valvey.core.loop.gate import (
+    ALLOWED,
+    FLOORS,
+    POINTS,
+    RUN,
+    STEP_FRACTION,
+    SUPPLY,
+    SUPPLY_STEP_C,
+    CduEvidence,
+    admit,
+    pass_through,
+)
 from valvey.core.loop.limits import Bounds, Mode
 
 BOUNDS = limits().bounds
@@ -80,6 +92,29 @@ def test_the_pumps_are_never_started(value: float) -> None:
 def test_by_default_the_pumps_never_stop() -> None:
     assert limits().pump_stop is False
     assert not admit(RUN, 0.0, BOUNDS, cdu(Mode.CONSTANT_DP, 210.0))
+
+
+SUPPLIED = replace(cdu(None, None), supply_c=22.0, supply=Bounds(20.0, 45.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "present", "passes"),
+    [
+        (22.4, 22.0, True), (21.6, 22.0, True), (22.5, 22.0, True), (22.51, 22.0, False), (21.49, 22.0, False), (20.0, 20.2, True),
+        (19.99, 20.2, False), (45.0, 44.8, True), (45.01, 44.8, False), (float("nan"), 22.0, False), (22.0, float("nan"), False),
+    ],
+)  # fmt: skip
+def test_the_supply_set_point_passes_within_its_bounds_in_small_steps(
+    value: float, present: float, passes: bool
+) -> None:
+    assert SUPPLY_STEP_C == 0.5
+    assert admit(SUPPLY, value, BOUNDS, replace(SUPPLIED, supply_c=present)) is passes
+
+
+@pytest.mark.parametrize("change", [{"armed": False}, {"alone": False}, {"supply": None}, {"supply_c": None}])
+def test_the_supply_set_point_is_not_written_without_a_site_s_word_and_a_register(change: dict[str, Any]) -> None:
+    assert admit(SUPPLY, 22.0, BOUNDS, SUPPLIED)
+    assert not admit(SUPPLY, 22.0, BOUNDS, replace(SUPPLIED, **change))
 
 
 @given(st.text(max_size=12) | st.sampled_from(["mode_sp", "mode", "pump_enable", "t_supply_sp"]), st.floats())
