@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 import typer
 
 from fieldkit import envelope
-from fieldkit.asking import NoAnswerError, UnreachableError, talking
+from fieldkit.asking import NoAnswerError, Seen, UnreachableError, talking
 from fieldkit.broker import TIMEOUT_S
 from fieldkit.cli_parts import Output, fail
 from fieldkit.errors import nearest
@@ -27,6 +27,13 @@ RackOption = Annotated[str | None, typer.Option("--rack")]
 RoleOption = Annotated[Role, typer.Option("--role", help="who asks; the broker's access list decides whether you may")]
 ClientOption = Annotated[
     str | None, typer.Option("--client", help="your name in the topic; your login or user name unless given")
+]
+ArgOption = Annotated[list[str] | None, typer.Option("--arg", help="key=value, e.g. --arg owner=ann; may be repeated")]
+ByOption = Annotated[str, typer.Option("--by", help="a name for people; who asks is in the topic")]
+SeqOption = Annotated[str, typer.Option("--expect-seq", help="auto (as the rack stands now), a number, or none")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="wait for its end, not only for the answer")]
+TimeoutOption = Annotated[
+    float | None, typer.Option("--timeout", min=0.1, help="seconds; 10 for the answer, 900 with --wait")
 ]
 T = TypeVar("T")
 
@@ -61,7 +68,8 @@ class Wish:
     seq: str
     needs_seq: bool
     wait_end: bool
-    timeout_s: float
+    timeout_s: float | None
+    """None: 10 for the answer, 900 for the end."""
 
 
 def target(
@@ -90,16 +98,24 @@ def mqtt_id(daemon: Daemon) -> str:
     return f"{daemon}-cli-{os.getpid()}-{time.monotonic_ns() % 1_000_000}"
 
 
-def check_seq(seq: str) -> None:
+def check(name: str, known: Mapping[str, object], seq: str) -> None:
+    """Exits with 2 for a request that does not exist, or an ``--expect-seq`` that says nothing."""
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"; did you mean {near!r}?" if near else ""
+        fail(f"there is no request {name!r}{hint} (one of: {', '.join(known)})", EXIT.USAGE)
     if seq not in {"auto", "none"} and not seq.isdecimal():
         fail(f"--expect-seq {seq}: auto, none or a number", EXIT.USAGE)
 
 
-def no_request(name: str, known: Mapping[str, object]) -> str:
-    """What is said of a request that does not exist."""
-    near = nearest(name, known)
-    hint = f"; did you mean {near!r}?" if near else ""
-    return f"there is no request {name!r}{hint} (one of: {', '.join(known)})"
+def look(where: Target) -> Seen:
+    """What the broker keeps of a daemon."""
+
+    async def conversation() -> Seen:
+        async with talking(where.settings, where.site, where.node, where.daemon, where.client) as talk:
+            return await talk.look()
+
+    return run(conversation())
 
 
 def ask(where: Target, wish: Wish, output: Output) -> None:
@@ -122,7 +138,7 @@ def ask(where: Target, wish: Wish, output: Output) -> None:
                 seq = seen.state.state_seq
             return await talk.ask(
                 wish.name, dict(wish.args), role=wish.role, by=wish.by, why=wish.why, expect_seq=seq,
-                wait_end=wish.wait_end, timeout_s=wish.timeout_s, told=told,
+                wait_end=wish.wait_end, timeout_s=wish.timeout_s or (900.0 if wish.wait_end else 10.0), told=told,
             )  # fmt: skip
 
     responses = run(conversation())

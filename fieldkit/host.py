@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import importlib.metadata
+import uuid
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,8 +17,10 @@ from fieldkit.supervise import Death, Supervisor
 from fieldkit.wallclock import BootClock, WallClock
 
 if TYPE_CHECKING:
+    from fieldkit.config_parts import Mqtt
     from fieldkit.letters import Sender
     from fieldkit.mqtt import MqttSession
+    from fieldkit.mqtt_types import Settings
     from fieldkit.topics import Daemon
 
 MOST_JOURNAL_MB = 256
@@ -29,6 +32,12 @@ class Keeping(Protocol):
     """Whoever keeps the memory: told when the disk begins to fail, and with None when it works again."""
 
     trouble: str | None
+
+
+class Connects(Protocol):
+    """A daemon's desk, as far as it makes the session."""
+
+    def connect(self, settings: "Settings", notice: Callable[[str, dict[str, object]], None]) -> "MqttSession": ...
 
 
 class Host:
@@ -91,8 +100,21 @@ class Host:
         await session.run()
         await asyncio.Event().wait()  # it was told to stop; the end of this task would be news otherwise
 
+    async def talk_by(self, desk: Connects, mqtt: "Mqtt", path: Callable[[str], Path], name: str) -> None:
+        """Do the same for a desk and its daemon's file.
+
+        Each process has a client id of its own: a hung one does not throw its successor out, and two see each other.
+        """
+        from fieldkit.broker import settings_of
+
+        settings = settings_of(mqtt, path, mqtt.client_id or f"{name}-{uuid.uuid4().hex[:8]}")
+        await self.talk(desk.connect(settings, self.notice))
+
     async def say_goodbye(self, session: "MqttSession | None") -> None:
-        """Let a session that was told to stop do so, bounded, and end the tasks."""
+        """Let the session end, bounded, and then the tasks."""
+        if session is not None:
+            session.stop()
+            await asyncio.sleep(0)
         for _ in range(SESSION_END_LOOKS):
             if session is None or session.status.state == "stopped":
                 break

@@ -6,23 +6,28 @@ from typing import Annotated, Any
 import typer
 
 from fieldkit import cli_asking
-from fieldkit.asking import Seen, talking
+from fieldkit.asking import Seen
 from fieldkit.broker import settings_of
 from fieldkit.cli_asking import (
+    ArgOption,
     BrokerOption,
+    ByOption,
     ClientOption,
     RackOption,
     RoleOption,
+    SeqOption,
     SiteOption,
     Target,
+    TimeoutOption,
+    WaitOption,
     Wish,
     arguments,
     ask,
-    check_seq,
+    check,
+    look,
     mqtt_id,
-    no_request,
 )
-from fieldkit.cli_parts import AsOutput, Output, fail, tell
+from fieldkit.cli_parts import AsOutput, Output, WhyOption, fail, tell
 from fieldkit.exit_codes import EXIT
 from fieldkit.topics import Daemon, Role
 from racky.core.requests import REQUESTS
@@ -69,12 +74,7 @@ def health(
 ) -> None:
     """Print what is wrong with a rack, the root first, since when, and what it blocks. Exit code 5 when its Racky is not heard."""
     where = target(config, broker, site, rack, None)
-
-    async def look() -> Seen:
-        async with talking(where.settings, where.site, where.node, where.daemon, where.client) as talk:
-            return await talk.look()
-
-    seen = cli_asking.run(look())
+    seen = look(where)
     document = health_document(where, seen)
     tell(document, output, _text(document))
     if not seen.online:
@@ -105,34 +105,26 @@ def health_document(where: Target, seen: Seen) -> dict[str, Any]:
 
 
 def request(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="e.g. power_on; `racky draw` lists all")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="e.g. power_on; docs/generated/requests-racky.md has all")],
     config: MaybeConfig = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", help="key=value, e.g. --arg kw=100; may be repeated")
-    ] = None,
-    why: Annotated[str, typer.Option("--why", help="the reason, for the record")] = "",
-    by: Annotated[str, typer.Option("--by", help="a name for people; who asks is in the topic")] = "",
+    arg: ArgOption = None,
+    why: WhyOption = "",
+    by: ByOption = "",
     role: RoleOption = Role.OPERATOR,
     client: ClientOption = None,
-    expect_seq: Annotated[
-        str, typer.Option("--expect-seq", help="auto (as the rack stands now), a number, or none")
-    ] = "auto",
-    wait: Annotated[bool, typer.Option("--wait", help="wait for its end, not only for the answer")] = False,
-    timeout_s: Annotated[
-        float | None, typer.Option("--timeout", min=0.1, help="seconds; 10 for the answer, 900 with --wait")
-    ] = None,
+    expect_seq: SeqOption = "auto",
+    wait: WaitOption = False,
+    timeout_s: TimeoutOption = None,
     broker: BrokerOption = None,
     site: SiteOption = None,
     rack: RackOption = None,
     output: AsOutput = Output.TEXT,
 ) -> None:
     """Ask Racky for something. Exit code 0 accepted (with --wait: succeeded), 3 refused, 4 no answer, 5 unreachable."""
-    if name not in REQUESTS:
-        fail(no_request(name, REQUESTS), EXIT.USAGE)
-    check_seq(expect_seq)
+    check(name, REQUESTS, expect_seq)
     args = arguments(name, REQUESTS[name].args, arg or [])
     where = target(config, broker, site, rack, client)
-    ask(where, Wish(name, args, role, by, why, expect_seq, True, wait, timeout_s or (900.0 if wait else 10.0)), output)
+    ask(where, Wish(name, args, role, by, why, expect_seq, True, wait, timeout_s), output)
 
 
 def _text(document: dict[str, Any]) -> str:

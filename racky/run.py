@@ -1,9 +1,7 @@
 """``racky run``: one rack's Racky from its configuration to its end, which leaves all outputs as they are."""
 
 import asyncio
-import uuid
 
-from fieldkit import broker
 from fieldkit.host import Host, run_alone, version
 from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
@@ -66,7 +64,10 @@ class Daemon(Host):
             self.journal.open_nowait()
             recorder = self._recorder()
             desk.refused_at_the_door = recorder.refused_at_the_door
-            self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
+            data = self.config.data
+            self.supervisor.start_helper(
+                "mqtt", lambda: self.talk_by(desk, data.mqtt, self.config.path, f"racky-{data.rack}")
+            )
             self.supervisor.start_essential("loop", lambda: self._turn_for_ever(field, desk, keeper, recorder))
             await self.until_told(stop)
             await self._end(field, desk, keeper, recorder)
@@ -155,22 +156,10 @@ class Daemon(Host):
         }  # fmt: skip
         return Recorder(self.journal, started)
 
-    async def _talk(self, desk: Desk) -> None:
-        """Run the session. Each process has a client id of its own: a hung one does not throw its successor out."""
-        mqtt, rack = self.config.data.mqtt, self.config.data.rack
-        client_id = mqtt.client_id or f"racky-{rack}-{uuid.uuid4().hex[:8]}"
-        settings = broker.settings_of(mqtt, self.config.path, client_id)
-        session = desk.connect(settings, self.notice)
-        await self.talk(session)
-
     async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. Outputs stay as they are."""
         notify("STOPPING=1")
-        session = desk.session
-        if session is not None:
-            session.stop()
-            await asyncio.sleep(0)
-        await self.say_goodbye(session)
+        await self.say_goodbye(desk.session)
         keeper.hand_over(self.memory)
         await self.diagnostics.close()
         await field.close()

@@ -6,21 +6,25 @@ from typing import Annotated
 import typer
 
 from fieldkit import cli_asking
-from fieldkit.asking import Seen, talking
+from fieldkit.asking import Seen
 from fieldkit.cli_asking import (
+    ArgOption,
     BrokerOption,
+    ByOption,
     ClientOption,
     RackOption,
     RoleOption,
+    SeqOption,
     SiteOption,
     Target,
+    TimeoutOption,
+    WaitOption,
     Wish,
     arguments,
     ask,
-    check_seq,
+    check,
+    look,
     mqtt_id,
-    no_request,
-    run,
 )
 from fieldkit.request import Kind as Class
 from fieldkit.topics import Daemon, Role
@@ -61,12 +65,7 @@ def status(
 ) -> None:
     """Print how a rack stands, from the state that the broker keeps."""
     where = target(config, broker, site, rack, None)
-
-    async def look() -> Seen:
-        async with talking(where.settings, where.site, where.node, where.daemon, where.client) as talk:
-            return await talk.look()
-
-    seen = run(look())
+    seen = look(where)
     document = {
         "site": where.site,
         "rack": where.node,
@@ -79,22 +78,16 @@ def status(
 
 
 def request(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="e.g. isolate; `valvey draw` lists all")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="e.g. isolate; docs/generated/requests.md has all")],
     config: MaybeConfig = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", help="key=value, e.g. --arg sif=SIF-1; may be repeated")
-    ] = None,
-    why: Annotated[str, typer.Option("--why", help="the reason, for the record")] = "",
-    by: Annotated[str, typer.Option("--by", help="a name for people; who asks is in the topic")] = "",
+    arg: ArgOption = None,
+    why: WhyOption = "",
+    by: ByOption = "",
     role: RoleOption = Role.OPERATOR,
     client: ClientOption = None,
-    expect_seq: Annotated[
-        str, typer.Option("--expect-seq", help="auto (as the rack stands now), a number, or none")
-    ] = "auto",
-    wait: Annotated[bool, typer.Option("--wait", help="wait for its end, not only for the answer")] = False,
-    timeout_s: Annotated[
-        float | None, typer.Option("--timeout", min=0.1, help="seconds; 10 for the answer, 900 with --wait")
-    ] = None,
+    expect_seq: SeqOption = "auto",
+    wait: WaitOption = False,
+    timeout_s: TimeoutOption = None,
     broker: BrokerOption = None,
     site: SiteOption = None,
     rack: RackOption = None,
@@ -105,9 +98,7 @@ def request(
     output: AsOutput = Output.TEXT,
 ) -> None:
     """Ask a rack for something. Exit code 0 accepted (with --wait: succeeded), 3 refused, 4 no answer, 5 unreachable."""
-    if name not in REQUESTS:
-        fail(no_request(name, REQUESTS), EXIT.USAGE)
-    check_seq(expect_seq)
+    check(name, REQUESTS, expect_seq)
     where = target(config, broker, site, rack, client)
     if plan:
         from valvey.cli_plan import show
@@ -115,8 +106,7 @@ def request(
         show(where, name, role, loop, timeout_s or 5.0, output)
         return
     args = arguments(name, REQUESTS[name].args, arg or [])
-    limit_s = timeout_s or (900.0 if wait else 10.0)
-    ask(where, Wish(name, args, role, by, why, expect_seq, needs_seq(name), wait, limit_s), output)
+    ask(where, Wish(name, args, role, by, why, expect_seq, needs_seq(name), wait, timeout_s), output)
 
 
 def arm(config: ConfigArg, why: WhyOption, client: ClientOption = None, output: AsOutput = Output.TEXT) -> None:

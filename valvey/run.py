@@ -163,17 +163,13 @@ class Daemon(Host):
     async def _end(self, field: Field, desk: Desk, keeper: Keeper, recorder: Recorder, guard: Guard) -> None:
         """Stop scanning, keep the memory, say goodbye: in this order, each bounded. Nothing is written to the field."""
         notify("STOPPING=1")
-        session = desk.session
         for _ in range(LAST_NEWS_LOOKS):
             if not desk.has_news:
                 break
             await asyncio.sleep(0.01)
         desk.release(self.clock.now_s() + PATIENCE_S)
-        if session is not None:
-            session.stop()
-            await asyncio.sleep(0)
         keeper.hand_over(guard.memory, self.clock.now_s())
-        await self.say_goodbye(session)
+        await self.say_goodbye(desk.session)
         await field.close()
         recorder.close()
         self.close_disks()

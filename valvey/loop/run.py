@@ -1,10 +1,8 @@
 """``valvey loop run``: one loop's coordinator from its configuration to its end, which leaves set-points as they are."""
 
 import asyncio
-import uuid
 from collections.abc import Sequence
 
-from fieldkit import broker
 from fieldkit.host import Host, run_alone, version
 from fieldkit.logbook import Logbook
 from fieldkit.service import Watchdog, notify, stop_on_signals
@@ -67,7 +65,10 @@ class LoopDaemon(Host):
             self.journal.open_nowait()
             recorder = self._recorder()
             desk.refused_at_the_door = recorder.refused_at_the_door
-            self.supervisor.start_helper("mqtt", lambda: self._talk(desk))
+            data = self.config.data
+            self.supervisor.start_helper(
+                "mqtt", lambda: self.talk_by(desk, data.mqtt, self.config.path, f"loop-{data.loop}")
+            )
             self.supervisor.start_essential("loop", lambda: self._turn_for_ever(cdu, desk, keeper, recorder))
             await self.until_told(stop)
             await self._end(cdu, desk, keeper, recorder)
@@ -137,21 +138,10 @@ class LoopDaemon(Host):
             client=data.mqtt.username or f"loop-{data.loop}",
         )
 
-    async def _talk(self, desk: LoopDesk) -> None:
-        """Run the session. Each process has a client id of its own, so that two see each other instead of falling out."""
-        mqtt = self.config.data.mqtt
-        client_id = mqtt.client_id or f"loop-{self.config.data.loop}-{uuid.uuid4().hex[:8]}"
-        settings = broker.settings_of(mqtt, self.config.path, client_id)
-        session = desk.connect(settings, self.notice)
-        await self.talk(session)
-
     async def _end(self, cdu: Cdu, desk: LoopDesk, keeper: LoopKeeper, recorder: LoopRecorder) -> None:
         """Stop, keep the memory, say goodbye: each bounded. The set-point stays where it is."""
         notify("STOPPING=1")
-        session = desk.session
-        if session is not None:
-            session.stop()
-        await self.say_goodbye(session)
+        await self.say_goodbye(desk.session)
         keeper.hand_over(self.memory)
         await cdu.close()
         recorder.close()
