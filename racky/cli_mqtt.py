@@ -105,7 +105,9 @@ def health_document(where: Target, seen: Seen) -> dict[str, Any]:
 
 
 def request(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="e.g. power_on; docs/generated/requests-racky.md has all")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="e.g. power_on; docs/generated/requests-racky.md has all")
+    ],
     config: MaybeConfig = None,
     arg: ArgOption = None,
     why: WhyOption = "",
