@@ -184,6 +184,15 @@ class Device:
             found = (await self.read_now([identity.point]))[identity.point].value
         return found, found == identity.expect
 
+    async def texts(self) -> dict[str, str]:
+        """Return what the device says of itself in words, by point: model, firmware, serial. Raises LinkError."""
+        out: dict[str, str] = {}
+        for name, point in self.profile.points.items():
+            if point.type is PointType.STRING:
+                found = text(await self._bus.read(self.unit, point.table, point.address, point.words))
+                out[name] = "" if found is None else found
+        return out
+
     async def warm(self) -> None:
         """Use both connections once, without writing: a first request is slow in any runtime. Raises LinkError."""
         points = self.profile.points.values()

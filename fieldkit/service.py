@@ -5,7 +5,7 @@ import fcntl
 import os
 import signal
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -61,16 +61,16 @@ class Watchdog:
 
 
 @contextmanager
-def stop_on_signals() -> Generator[asyncio.Event, None, None]:
-    """Yield an event that SIGTERM and SIGINT set; the former handlers come back at the end."""
+def stop_on_signals(numbers: Sequence[signal.Signals] = STOP_SIGNALS) -> Generator[asyncio.Event, None, None]:
+    """Yield an event that SIGTERM and SIGINT set, or ``numbers``; the former handlers come back at the end."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in STOP_SIGNALS:
+    for number in numbers:
         loop.add_signal_handler(number, stop.set)
     try:
         yield stop
     finally:
-        for number in STOP_SIGNALS:
+        for number in numbers:
             loop.remove_signal_handler(number)
 
 

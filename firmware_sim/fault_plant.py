@@ -190,6 +190,14 @@ def power_back(bank: Bank, fault: Fault) -> None:
     _rig(bank, fault).mains = True
 
 
+def feeder_off(bank: Bank, fault: Fault) -> None:
+    _rig(bank, fault).feeder_off = True
+
+
+def feeder_on(bank: Bank, fault: Fault) -> None:
+    _rig(bank, fault).feeder_off = False
+
+
 def lose_24v(bank: Bank, fault: Fault) -> None:
     _rig(bank, fault).cut_24v = True
 

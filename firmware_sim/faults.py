@@ -211,6 +211,7 @@ TABLE: tuple[FaultKind, ...] = (
     FaultKind("cdu_mode", P, Aim.CDU, "0 fixed speed, 1 constant dP, 2 constant flow", plant.cdu_mode, plant.cdu_mode_back, "code", needs_value=True),
     FaultKind("facility_loss", P, Aim.CDU, "the facility side gives no cooling", plant.facility_loss, plant.facility_back),
     FaultKind("power_loss", P, Aim.RACK, "the rack's AC feeds are gone; 24 V live on their buffer", plant.power_loss, plant.power_back),
+    FaultKind("feeder_off", P, Aim.RACK, "the feeder's breaker is locked off; 24 V live on a feed of their own", plant.feeder_off, plant.feeder_on),
     FaultKind("supply_24v_loss", P, Aim.RACK, "the rack's 24 V have no mains", plant.lose_24v, plant.back_24v),
 
     FaultKind("contactor_welded", P, Aim.RACK, "the power contactor stays as it is", plant.welded, plant.parted),

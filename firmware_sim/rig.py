@@ -28,7 +28,7 @@ _COIL_OF = {"XV-101": XV_101, "XV-102": XV_102, "XV-103": XV_103, "XV-104": XV_1
 class Rig:
     """The devices of one rack.
 
-    mains      the rack has its AC feeds; load_kw is what IT would draw with the permit on
+    mains      the rack has its AC feeds; feeder_off: its breaker is open, the 24 V live on another feed; load_kw is what IT would draw with the permit on
     wave       moves load_kw over time; None = it stays
     lies       valve -> what its feedback shows
     broken     limit switches with a broken wire: they never read made
@@ -45,6 +45,7 @@ class Rig:
     load_kw: float = 0.0
     wave: SquareWave | None = None
     mains: bool = True
+    feeder_off: bool = False
     cut_24v: bool = False
     key_locked: bool = False
     sump_high: bool = False
@@ -126,7 +127,8 @@ class Rig:
         fcv_pct = self.valves.fcv_command_pct
         for maker in self.makers.values():
             fcv_pct = fcv_pct if maker.fcv_command_pct is None else maker.fcv_command_pct
-        driven = (*self.valves.wiring.coils, on, fcv_pct, self.running, self.load_kw, self.mains)
+        fed = self.mains and not self.feeder_off
+        driven = (*self.valves.wiring.coils, on, fcv_pct, self.running, self.load_kw, fed)
         if driven != self._driven:
             self._driven = driven
             plant, coils = self.plant, self.valves.wiring.coils
@@ -136,9 +138,9 @@ class Rig:
             plant.xv_104_coil = on and coils[XV_104]
             plant.permit_coil = on and coils[XS_101]
             plant.fcv_command_pct = fcv_pct if self.running else None
-            plant.load_kw = self.load_kw if self.mains or self.has_shelves else 0.0
+            plant.load_kw = self.load_kw if fed or self.has_shelves else 0.0
         if self.power is not None:
-            self.power.drive(mains=self.mains, now_s=now_s, dt_s=dt_s)
+            self.power.drive(mains=fed, now_s=now_s, dt_s=dt_s)
         if self.jumps:
             for tag, jump in self.jumps.items():
                 jump.step(self.actuator(tag), dt_s)
@@ -177,7 +179,7 @@ class Rig:
             for tag, zone in self.leak_panel.zones.items():
                 zone.wet = plant.wet.get(tag, False)
             self.leak_panel.step(now_s, dt_s)
-            volts = plant.busbar_v if self.mains or self.has_shelves else 0.0
+            volts = plant.busbar_v if (self.mains and not self.feeder_off) or self.has_shelves else 0.0
             self.busbar.step(volts, plant.busbar_kw, now_s, dt_s)
         if self.power is not None:
             self.power.step(now_s, dt_s)

@@ -131,6 +131,8 @@ CASES: dict[str, list[Case]] = {
     "power_loss":              [Case(shown("JT-101"), 0.0, 1.0, R01, wait_s=2.0, heal_s=2.0),
                                 Case(of_rig(lambda r: r.running), 0, 0, R01, wait_s=21.0, heal_s=3.0),
                                 Case(position, 0.0, 0.0, R01, wait_s=25.0, heals=False)],
+    "feeder_off":              [Case(shown("EV-101"), 0.0, 1.0, R01, wait_s=2.0, heal_s=2.0),
+                                Case(of_rig(lambda r: r.running), 1, 1, R01, wait_s=25.0, heals=False)],
     "supply_24v_loss":         [Case(of_rig(lambda r: r.plant.permit_closed), 0, 0, R01, wait_s=21.0, heals=False)],
     "contactor_welded":        [Case(of_rig(lambda r: r.plant.permit_closed), 1, 1, R01,
                                      act=permit_off)],

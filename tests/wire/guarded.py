@@ -197,10 +197,10 @@ class Guarded:
 class Bench:
     """The simulator as a process."""
 
-    def __init__(self, folder: Path, racks: int) -> None:
+    def __init__(self, folder: Path, racks: int, *options: str) -> None:
         self.folder = folder
         ports = folder / "ports.json"
-        command = [sys.executable, "-m", "firmware_sim", "run", "--racks", str(racks), "--attended", "60"]
+        command = [sys.executable, "-m", "firmware_sim", "run", "--racks", str(racks), "--attended", "60", *options]
         self._log = (folder / "bench.log").open("wb")
         self.process = subprocess.Popen(
             [*command, "--ports-file", str(ports)], stdout=self._log, stderr=self._log, cwd=ROOT
@@ -228,8 +228,9 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path, racks: int = 1) -> Generator[Bench, None, None]:
-    one = Bench(folder, racks)
+def bench(folder: Path, racks: int = 1, *options: str) -> Generator[Bench, None, None]:
+    """The simulator, with more ``options`` of its command line."""
+    one = Bench(folder, racks, *options)
     try:
         yield one
     finally:
