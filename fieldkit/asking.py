@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -196,4 +196,15 @@ async def connected(
 
 def _believed(model: type[Any], payload: bytes) -> Any:
     parsed = envelope.parse(model, payload)
-    return None if isinstance(parsed, Refusal) else parsed
+    return None if isinstance(parsed, Refusal) else model.model_validate(_in_lines(parsed.model_dump()))
+
+
+def _in_lines(value: Any) -> Any:
+    """``value`` with every text of it on one line: who can write to a broker cannot forge lines, nor steer a terminal."""
+    if isinstance(value, str):
+        return value if value.isprintable() else "".join(c if c.isprintable() else " " for c in value)
+    if isinstance(value, Mapping):
+        return {_in_lines(name): _in_lines(one) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(_in_lines(one) for one in value)
+    return value

@@ -34,8 +34,13 @@ def program() -> str:
     return first.parent.name if first.name == "__main__.py" else first.name
 
 
+def shown(text: str) -> str:
+    """``text`` for a terminal: what a device, a broker or a file put into it cannot steer it."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def fail(message: str, code: EXIT) -> NoReturn:
-    typer.echo(f"{program()}: {message}", err=True)
+    typer.echo(f"{program()}: {shown(message)}", err=True)
     raise typer.Exit(int(code))
 
 
@@ -79,4 +84,4 @@ def draw_pages(command: str, pages: Pages, out: Path, *, check: bool) -> None:
 
 def tell(document: Any, output: Output, text: str) -> None:
     """Print a result: exactly one document, or the text."""
-    typer.echo(json.dumps(document) if output is Output.JSON else text)
+    typer.echo(json.dumps(document) if output is Output.JSON else shown(text))

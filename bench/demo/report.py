@@ -1,6 +1,7 @@
 """The demo's result as tables on the terminal, report.json for programs, report.html and pictures for people."""
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -73,7 +74,7 @@ def _claim_rows(report: dict[str, Any]) -> list[list[str]]:
         [
             one["id"],
             one["text"],
-            f"{_number(one['measured'])} {one['unit']}",
+            f"{_number(one['measured'])} {one['unit'].removeprefix('-')}".rstrip(),
             f"{one['op']} {_number(one['limit'])}",
             "holds" if one["ok"] else "FAILS",
         ]
@@ -84,6 +85,8 @@ def _claim_rows(report: dict[str, Any]) -> list[list[str]]:
 def _number(value: float) -> str:
     return "never" if value >= 1e9 else f"{value:.3f}".rstrip("0").rstrip(".")
 
+
+_NUMBER = re.compile(r"[+-]?\d[\d.]*( \S+)?$")
 
 _STYLE = """body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
 table{border-collapse:collapse;margin:1rem 0;width:100%}th,td{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}
@@ -99,6 +102,7 @@ def _page(report: dict[str, Any], outcomes: Sequence[Outcome], pictures: Sequenc
     messages = report["messages"]
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>Demo: {escape(', '.join(outcome.title for outcome in outcomes))}</title><style>{_STYLE}</style>"
         '<p class="sim">SIMULATED: no real rack, no real coolant.</p>'
         f'<p class="{"ok" if report["ok"] else "bad"}">{verdict}</p><p>{escape(head)}</p>'
@@ -124,9 +128,9 @@ def _act(outcome: Outcome, picture: str) -> str:
 
 def _html_table(table: Rows) -> str:
     def cell(text: str) -> str:
-        kind = {"holds": "ok", "FAILS": "bad"}.get(text, "n" if text[:1] in "+-0123456789" else "")
+        kind = {"holds": "ok", "FAILS": "bad"}.get(text, "n" if _NUMBER.match(text) else "")
         return f'<td class="{kind}">{escape(text)}</td>'
 
     body = "".join(f"<tr>{''.join(cell(text) for text in row)}</tr>" for row in table.rows)
     head = "".join(f"<th>{escape(text)}</th>" for text in table.head)
-    return f"<h2>{escape(table.title)}</h2><table><tr>{head}</tr>{body}</table>"
+    return f"<h2>{escape(table.title[:1].upper() + table.title[1:])}</h2><table><tr>{head}</tr>{body}</table>"

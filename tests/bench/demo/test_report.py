@@ -67,6 +67,18 @@ def test_every_act_has_a_picture_of_its_own_and_the_first_is_the_picture(tmp_pat
     assert (tmp_path / "picture-service.svg").exists()
 
 
+def test_a_page_shows_a_script_as_text_and_lets_none_run(tmp_path: Path) -> None:
+    script = "<img src=x onerror=alert(1)>"
+    hostile = outcome()
+    hostile.timeline.append((1.0, script))
+    hostile.tables.append(Rows(script, (script,), [(script,)]))
+    page = written(tmp_path, hostile)[1]
+    assert script not in page
+    assert page.count("&lt;img src=x onerror=alert(1)&gt;") == 4
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+
+
 def test_a_picture_escapes_what_is_written_into_it_and_labels_its_axis() -> None:
     drawn = sheet(outcome().plots, "s after the hole")
     assert "r01 &lt;&amp;&gt;" in drawn
