@@ -5,12 +5,14 @@ from math import inf, log
 
 from pydantic import JsonValue
 
-from fieldkit import envelope, letters
+from fieldkit import answers, envelope, letters
 from fieldkit.envelope_parts import Bypass, GrantHeld, Latch, Lock
 from fieldkit.letters import Sender, line, plain
 from fieldkit.reading import Reading
+from valvey.core.chart import OUTPUTS
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_state import Bound
+from valvey.core.gate import Outputs
 from valvey.core.leasing import left_s
 from valvey.core.limits import Limits
 from valvey.core.memory import Memory
@@ -48,6 +50,7 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
         config_digest=sender.config_digest,
         detail={
             "first_out": memory.latches[0].sif if memory.latches else None,
+            "demand": demand(memory),
             "emergency": memory.emergency,
             "isolate_wanted": memory.isolate_wanted,
             "uncoordinated": memory.uncoordinated,
@@ -64,6 +67,15 @@ def state(sender: Sender, memory: Memory) -> envelope.State:
             else {"valve": f"XV-{memory.stroke.valve}", "outcome": memory.stroke.outcome},
         },
     )
+
+
+def demand(memory: Memory) -> dict[str, JsonValue] | None:
+    """What is demanded of each output now, null while nothing is written. What became of it is in the telemetry: XY coil, ZSO and ZSC limits."""
+    one = OUTPUTS[memory.state, memory.step] if memory.armed else None
+    if one is None:
+        return None
+    outputs = Outputs(one.xs_101, one.xv_101, one.xv_102, one.xv_103, one.xv_104)
+    return {tag: bool(value) for tag, value in outputs.items() if value is not None}
 
 
 def flow_detail(memory: Memory) -> JsonValue:
@@ -139,28 +151,6 @@ def event(sender: Sender, fact: Fact, seq: int) -> envelope.Event:
 
 def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Response]:
     """What a client is told of an ANSWER, PROGRESS or ENDED fact. ``pending``: its end is still to come."""
-    fields, wall_s = fact.fields, sender.wall_of(fact.at_s)
-    about = {"simulated": sender.simulated, "id": fields["id"], "request": fields["request"], "wall_s": wall_s}
-    if fact.kind is FactKind.ENDED:
-        proof = {name: plain(value) for name, value in fields["proof"].items()} | {"state": str(fields["state"])}
-        reason = str(fields["reason"]) or None
-        return [envelope.Response(**about, status=envelope.Status(fields["status"]), reason=reason, proof=proof)]
-    if fact.kind is FactKind.PROGRESS:
-        about |= {"step": str(fields["step"]), "percent": fields["percent"], "eta_s": fields["eta_s"]}
-        return [envelope.Response(**about, status=envelope.Status.PROGRESS, reason=fields["remark"] or None)]
-    about["state_seq"] = fields["state_seq"]
-    if fields["status"] == "refused":
-        code, reason, allow = fields["code"], str(fields["reason"]), str(fields["allow"])
-        return [
-            envelope.Response(
-                **about, status=envelope.Status.REFUSED, code=code, reason=reason, would_allow=allow or "nothing"
-            )
-        ]
-    reason = str(fields["reason"]) or None
-    out = [envelope.Response(**about, status=envelope.Status.ACCEPTED, code="ok", reason=reason)]
-    if pending:
-        return [*out, envelope.Response(**about, status=envelope.Status.STARTED, step=str(fields["state"]))]
-    row = REQUESTS.get(str(fields["request"]))
-    if row is not None and (not row.goal or reason is not None):
-        out.append(envelope.Response(**about, status=envelope.Status.SUCCEEDED, proof={"state": str(fields["state"])}))
-    return out
+    row = REQUESTS.get(str(fact.fields["request"]))
+    at_once = row is not None and not row.goal
+    return answers.responses(sender, fact.kind, fact.at_s, fact.fields, pending=pending, at_once=at_once)

@@ -333,3 +333,21 @@ async def test_the_state_says_what_has_run_and_what_the_last_work_failed_by(rig:
     await rig.scan(memory=running)
     details = [json.loads(one.payload)["detail"] for one in rig.sent() if one.topic == f"{BASE}/state"]
     assert (details[-1]["litres"], details[-1]["failed"]) == (12.35, "blocked")
+
+
+@pytest.mark.parametrize(
+    ("state", "step", "armed", "demand"),
+    [
+        (State.FLOWING, Step.SERVE, True, {"XS-101": True, "XV-101": True, "XV-102": True, "XV-103": False, "XV-104": False}),
+        (State.ISOLATING, Step.SUPPLY, True, {"XS-101": False, "XV-101": False, "XV-102": True, "XV-103": False, "XV-104": False}),
+        (State.STARTUP, Step.ADOPT, True, None),
+        (State.FLOWING, Step.SERVE, False, None),
+    ],
+)  # fmt: skip
+async def test_the_state_says_what_is_demanded_of_each_output(
+    rig: Rig, state: State, step: Step, armed: bool, demand: dict[str, bool] | None
+) -> None:
+    rig.sent()
+    await rig.scan(memory=replace(rig.memory, state=state, step=step, armed=armed, state_seq=77))
+    details = [json.loads(one.payload)["detail"] for one in rig.sent() if one.topic == f"{BASE}/state"]
+    assert details[-1]["demand"] == demand
