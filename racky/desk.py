@@ -26,7 +26,7 @@ from racky.hearing import Hearing
 if TYPE_CHECKING:
     from fieldkit.mqtt import MqttSession
 
-_TOLD = frozenset({FactKind.ANSWER, FactKind.PROGRESS, FactKind.ENDED})
+_TOLD = frozenset({FactKind.ANSWER, FactKind.ENDED})
 SAFER = ("power_off", "cap", "quarantine")
 """Heard first; whether a cap is one that makes things safer is judged by what it would change."""
 _GONE = frozenset({"mqtt_unreachable", "mqtt_refused"})

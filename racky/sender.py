@@ -1,12 +1,12 @@
 """From Racky's data to the payloads of contract 1. Nothing is sent here."""
 
-from fieldkit import envelope, letters
+from fieldkit import answers, envelope, letters
 from fieldkit.envelope_parts import Latch, PointMeta
-from fieldkit.letters import Sender, line, plain
+from fieldkit.letters import Sender, line
 from fieldkit.tag_power import row_of
 from racky.config import RackyConfig
 from racky.core.causes import Health
-from racky.core.facts import Fact, FactKind
+from racky.core.facts import Fact
 from racky.core.lifecycle_progress import Progress
 from racky.core.memory import Memory, Phase
 from racky.core.requests import REQUESTS
@@ -67,30 +67,10 @@ def event(sender: Sender, fact: Fact, seq: int) -> envelope.Event:
 
 
 def responses(sender: Sender, fact: Fact, pending: bool) -> list[envelope.Response]:
-    """What a client is told of an ANSWER, PROGRESS or ENDED fact. ``pending``: its end is still to come."""
-    fields = fact.fields
-    wall_s = sender.wall_of(fact.at_s)
-    about = {"simulated": sender.simulated, "id": fields["id"], "request": fields["request"], "wall_s": wall_s}
-    if fact.kind is FactKind.ENDED:
-        proof = {name: plain(value) for name, value in fields["proof"].items()} | {"state": str(fields["state"])}
-        reason = str(fields["reason"]) or None
-        return [envelope.Response(**about, status=envelope.Status(fields["status"]), reason=reason, proof=proof)]
-    if fact.kind is FactKind.PROGRESS:
-        told = {"step": str(fields["step"]), "percent": fields["percent"]}
-        remark = str(fields.get("remark", "")) or None
-        return [envelope.Response(**about, **told, status=envelope.Status.PROGRESS, reason=remark)]
-    about["state_seq"] = fields["state_seq"]
-    if fields["status"] == "refused":
-        code, reason, allow = fields["code"], str(fields["reason"]), str(fields["allow"])
-        refused = envelope.Status.REFUSED
-        return [envelope.Response(**about, status=refused, code=code, reason=reason, would_allow=allow or "nothing")]
-    out = [envelope.Response(**about, status=envelope.Status.ACCEPTED, code="ok", reason=str(fields["reason"]) or None)]
-    if pending:
-        return [*out, envelope.Response(**about, status=envelope.Status.STARTED, step=str(fields["state"]))]
-    row = REQUESTS.get(str(fields["request"]))
-    if row is not None and not row.goal:
-        out.append(envelope.Response(**about, status=envelope.Status.SUCCEEDED, proof={"state": str(fields["state"])}))
-    return out
+    """What a client is told of an ANSWER or ENDED fact. ``pending``: its end is still to come."""
+    row = REQUESTS.get(str(fact.fields["request"]))
+    at_once = row is not None and not row.goal
+    return answers.responses(sender, fact.kind, fact.at_s, fact.fields, pending=pending, at_once=at_once)
 
 
 def metas(config: RackyConfig) -> dict[str, PointMeta]:

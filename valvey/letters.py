@@ -7,10 +7,10 @@ from pydantic import JsonValue
 
 from fieldkit import answers, envelope, letters
 from fieldkit.envelope_parts import Bypass, GrantHeld, Latch, Lock
-from fieldkit.letters import Sender, line, plain
+from fieldkit.letters import Sender, line
 from fieldkit.reading import Reading
 from valvey.core.chart import OUTPUTS
-from valvey.core.facts import Fact, FactKind
+from valvey.core.facts import Fact
 from valvey.core.flow_state import Bound
 from valvey.core.gate import Outputs
 from valvey.core.leasing import left_s

@@ -8,7 +8,6 @@ from typing import Any
 
 class FactKind(StrEnum):
     ANSWER = "answer"
-    PROGRESS = "progress"
     ENDED = "ended"
     ALARM = "alarm"
     CAUSE = "cause"
