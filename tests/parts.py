@@ -1,4 +1,4 @@
-"""Which test files `make unit` leaves out. Nothing is imported here: pytest has not started yet when this is read."""
+"""Which test files `make unit` leaves out, and which run alone. Nothing is imported here: pytest has not started yet when this is read."""
 
 #: Modules that step whole plants, explore, or start programs: parts of `make test`, too slow to run after every change.
 PARTS = frozenset({
@@ -53,4 +53,15 @@ PARTS = frozenset({
     "valvey/test_draw.py",
     "valvey/test_recorder.py",
     "valvey/test_scan.py",
+})
+
+#: Modules on sockets that measure milliseconds, or start so many processes in real time that others wait for a core.
+ALONE = frozenset({
+    "wire/test_modbus_link.py",
+    "wire/test_mqtt_session.py",
+    "wire/test_protection_broker.py",
+    "wire/test_protection_disk.py",
+    "wire/test_protection_kills.py",
+    "wire/test_protection_latency.py",
+    "wire/test_protection_restart.py",
 })
