@@ -68,7 +68,7 @@ mosquitto-under-ci:
 
 test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and stepped on two cores, then on sockets and a real broker
 	@pure=0; $(SPREAD) --parts $(PYTEST_ARGS) || pure=$$?; \
-	 $(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS) && exit $$pure
+	 $(SPREAD) --wire $(PYTEST_ARGS) && exit $$pure
 
 unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
 	@$(SPREAD) --hypothesis-profile=quick $(PYTEST_ARGS)
@@ -77,7 +77,7 @@ coverage: $(DEV_STAMP) ## every branch of valvey/core must be taken by the tests
 	@$(SPREAD) --parts --coverage $(PYTEST_ARGS)
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
-	@$(PYTEST) tests/wire -m 'not long' $(PYTEST_ARGS)
+	@$(SPREAD) --wire $(PYTEST_ARGS)
 
 test-long: $(DEV_STAMP) mosquitto-under-ci ## the tests that take minutes
 	@$(PYTEST) tests -m long $(PYTEST_ARGS)
