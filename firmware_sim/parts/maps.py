@@ -143,7 +143,6 @@ CDU = DeviceMap(
 )
 # fmt: on
 
-RACK_DEVICES = ("valve_controller", "transmitters", "leak_panel", "busbar_meter", "feeder_meter")
 MAPS: dict[str, DeviceMap] = {
     device_map.device: device_map
     for device_map in (VALVE_CONTROLLER, TRANSMITTERS, LEAK_PANEL, BUSBAR_METER, FEEDER_METER, CDU)

@@ -2,7 +2,6 @@
 
 from fieldkit.alarm import AlarmRow, Priority, alarm_row
 from valvey.core.failures import FAILURES
-from valvey.core.trips import TRIPS
 
 P = Priority
 _row = alarm_row
@@ -81,7 +80,3 @@ def row_of(alarm_id: str) -> AlarmRow | None:
                 fields["cause"] = _FAILED.get(alarm_id.removeprefix(prefix), wild.cause)
             return AlarmRow(**{**fields, "id": alarm_id})
     return None
-
-
-#: Title of each SIF for people, from the trip table.
-TITLES = {trip.sif: trip.title for trip in reversed(TRIPS)}

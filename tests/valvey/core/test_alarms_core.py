@@ -7,7 +7,7 @@ import pytest
 from fieldkit.alarm import Phase
 from tests.plant import PaperRack, flowing, isolated, limits
 from tests.valvey.core.bench import alarms, coarse, last, lose_link, repair, spoil
-from valvey.core.alarm_rows import ALARM_ROWS, TITLES, row_of, slug
+from valvey.core.alarm_rows import ALARM_ROWS, row_of, slug
 from valvey.core.alarms import advance_alarms
 from valvey.core.chart import State
 from valvey.core.facts import FactKind
@@ -292,11 +292,6 @@ def test_only_trips_are_latching_and_never_shelved() -> None:
 
 def test_ids_are_fit_for_a_topic() -> None:
     assert slug("SIF-1/Any_two.wet") == "sif-1-any-two-wet"
-
-
-def test_each_function_has_its_first_rows_title() -> None:
-    assert TITLES["SIF-4"] == "flow lost under load"
-    assert TITLES["SIF-10"] == "outside demand: dark"
 
 
 def test_a_condition_without_a_row_is_a_bug_that_names_itself(rack: PaperRack, monkeypatch: pytest.MonkeyPatch) -> None:
