@@ -358,3 +358,56 @@ def test_another_boot_has_no_stroke_under_way_but_remembers_what_the_last_one_fo
         assert after == (stroke if left else None)
         assert replace(memory, stroke=after).stroking(30.0) is None
     assert new_boot(replace(flowing().memory, stroke=None), "another", 30.0).stroke is None
+
+
+# --- one look at a time --------------------------------------------------------------------------------------------------
+
+JUST_BEFORE_S = STROKE_S - 0.01
+#: what is remembered and seen: left, begun, open limit, runs, passed, failed, age -> left, begun, outcome
+# fmt: off
+SEEN: list[tuple[bool, bool, float | None, float | None, float | None, float | None, float, bool, bool, str | None]] = [
+    (False, False, 1.0,  0.0,  1.0, 0.0, 0.1,           False, False, None),         # the last test's verdict
+    (False, False, None, None, 1.0, 0.0, 0.1,           False, False, None),
+    (False, False, 0.0,  None, 0.0, 0.0, 0.1,           True,  True,  None),
+    (False, False, 0.0,  0.0,  1.0, 0.0, 0.1,           True,  True,  None),
+    (False, False, 1.0,  1.0,  1.0, 0.0, 0.1,           False, True,  None),
+    (True,  True,  None, None, 1.0, 0.0, 0.1,           True,  True,  None),
+    (True,  False, 1.0,  None, 1.0, 0.0, 0.1,           True,  True,  None),
+    (False, True,  1.0,  None, 1.0, 0.0, 0.1,           False, True,  None),         # it may run still
+    (False, True,  None, 0.0,  1.0, 0.0, 0.1,           False, True,  None),         # it may not be back
+    (False, True,  0.0,  0.0,  1.0, 0.0, 0.1,           True,  True,  None),
+    (False, True,  1.0,  0.0,  0.0, 0.0, 0.1,           False, True,  None),         # no verdict yet
+    (False, True,  1.0,  0.0,  None, None, 0.1,         False, True,  None),
+    (False, True,  1.0,  0.0,  1.0, 0.0, 0.1,           False, True,  "passed"),
+    (False, True,  1.0,  0.0,  0.0, 1.0, 0.1,           False, True,  "failed"),
+    (False, True,  1.0,  0.0,  1.0, 1.0, 0.1,           False, True,  "failed"),     # it says both
+    (True,  False, 1.0,  0.0,  1.0, 0.0, 0.1,           True,  True,  "passed"),
+    (False, False, 1.0,  0.0,  1.0, 0.0, JUST_BEFORE_S, False, False, None),
+    (False, False, 1.0,  0.0,  1.0, 0.0, STROKE_S,      False, False, "not_begun"),
+    (False, False, None, None, 1.0, 0.0, STROKE_S,      False, False, "not_begun"),
+    (False, False, 1.0,  1.0,  1.0, 0.0, STROKE_S,      False, True,  "not_left"),
+    (False, True,  None, 0.0,  1.0, 0.0, STROKE_S,      False, True,  "not_left"),
+    (True,  True,  1.0,  None, 1.0, 0.0, STROKE_S,      True,  True,  "failed"),     # back, and no verdict
+    (True,  True,  None, 0.0,  1.0, 0.0, STROKE_S,      True,  True,  "not_back"),
+    (True,  True,  0.0,  0.0,  1.0, 0.0, STROKE_S,      True,  True,  "not_back"),
+    (False, True,  1.0,  0.0,  1.0, 0.0, STROKE_S,      False, True,  "passed"),     # in the very last moment
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("left", "begun", "is_open", "runs", "passed", "failed", "age_s", "left_then", "begun_then", "ended"), SEEN
+)
+@pytest.mark.parametrize("number", ["101", "102"])
+def test_what_one_look_at_a_stroke_makes_of_it(
+    number: str, left: bool, begun: bool, is_open: float | None, runs: float | None, passed: float | None,
+    failed: float | None, age_s: float, left_then: bool, begun_then: bool, ended: str | None,
+) -> None:  # fmt: skip
+    rack = flowing(stroke_tags=TAGS)
+    rack.values |= {"XKI-101": runs, "XKP-101": passed, "XKF-101": failed}
+    rack.values |= {f"ZSO-{number}": is_open, f"ZSO-{OTHER[number]}": 1.0}
+    before = Stroke(number, rack.now_s - age_s, left=left, begun=begun)
+    view = View(rack.readings(), replace(rack.memory, stroke=before), rack.limits, rack.now_s)
+    after = stroking.follow(view).stroke
+    assert after is not None
+    assert (after.left, after.begun, after.outcome) == (left_then, begun_then, ended)
