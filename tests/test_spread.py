@@ -63,13 +63,13 @@ def test_in_turns_every_file_runs_in_one_process_and_nothing_that_fails_is_lost(
     other: str, good: bool, ended: dict[str, int], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     waiting = (
-        "import pathlib, time, pytest\n"
+        "import pathlib, threading, pytest\n"
         "ran = pathlib.Path(__file__ + '.ran')\n"
         "@pytest.fixture(scope='module')\n"
         "def one():\n"
         "    yield\n"
         "    ran.write_text('x' + (ran.read_text() if ran.exists() else ''))\n"
-        "def test_one(one): time.sleep(0.02)\n"
+        "def test_one(one): threading.Event().wait(0.02)\n"
         "def test_two(one): pass\n"
     )
     hand = [str(tmp_path / f"test_{number}.py") for number in range(4)]
