@@ -5,14 +5,17 @@ from dataclasses import replace
 import pytest
 
 from fieldkit.alarm import Phase
-from tests.plant import PaperRack, flowing, isolated, limits
+from fieldkit.reading import Quality, Reading
+from fieldkit.units import Unit
+from tests.plant import PaperRack, commissioned, flowing, isolated, limits
 from tests.valvey.core.bench import alarms, coarse, last, lose_link, repair, spoil
 from valvey.core.alarm_rows import ALARM_ROWS, row_of, slug
-from valvey.core.alarms import advance_alarms
-from valvey.core.chart import State
+from valvey.core.alarms import BYPASS_WARNING_S, advance_alarms, conditions
+from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
-from valvey.core.judging import Judged
-from valvey.core.memory import Bypass
+from valvey.core.judging import Due, Judged
+from valvey.core.memory import Bypass, Memory
+from valvey.core.trips import TRIPS
 from valvey.core.verdict import Judgement, Verdict
 from valvey.core.view import View
 
@@ -301,3 +304,136 @@ def test_a_condition_without_a_row_is_a_bug_that_names_itself(rack: PaperRack, m
     quiet = Judged({"SIF-8": Judgement(Verdict.HEALTHY, value=0.0)}, {}, (), (), (), (), demand=False)
     with pytest.raises(KeyError, match="key-locked"):
         advance_alarms(view, quiet)
+
+
+# --- one look at a time ------------------------------------------------------------------------------------------------
+
+NOW_S = 1000.0
+
+
+def judged(age_s: float | None = 0.0, shadows: tuple[Due, ...] = ()) -> Judged:
+    """Nothing is demanded; the last write is so old."""
+    return Judged({"SIF-8": Judgement(Verdict.HEALTHY, value=age_s)}, {}, (), shadows, (), (), demand=False)
+
+
+def standing(memory: Memory, said: Judged | None = None, /, *, write_alarm_s: float = 1.0, **values: float) -> set[str]:
+    """The conditions of a rack whose transmitters read these values and of which nothing else is known."""
+    readings = {
+        tag.replace("_", "-"): Reading(tag, value, Unit.NONE, Quality.GOOD, at_s=NOW_S) for tag, value in values.items()
+    }
+    bare = limits(max_age_s={}, link_of={}, write_alarm_s=write_alarm_s)
+    return set(conditions(View(readings, memory, bare, NOW_S), said or judged()))
+
+
+def rack_in(state: State = State.FLOWING, **changes: object) -> Memory:
+    return replace(commissioned(state), **{"steering": None, "armed_since_s": NOW_S, **changes})  # type: ignore[arg-type]
+
+
+def shadow(sif: str, verdict: Verdict) -> Due:
+    trip = next(trip for trip in TRIPS if trip.sif == sif)
+    return Due(trip, Judgement(verdict, "LDT-101"), trip.effect, 0.0, blind=False)
+
+
+@pytest.mark.parametrize(
+    ("sif", "verdict", "told"),
+    [
+        ("SIF-1", Verdict.DEMAND, 1), ("SIF-1", Verdict.UNKNOWN, 0), ("SIF-1", Verdict.HEALTHY, 0), ("SIF-2", Verdict.DEMAND, 0),
+    ],
+)  # fmt: skip
+def test_a_row_that_only_tells_is_evidence_of_a_leak_when_it_is_one_of_leaks_and_seen(
+    sif: str, verdict: Verdict, told: int
+) -> None:
+    found = standing(rack_in(), judged(shadows=(shadow(sif, verdict),)))
+    assert len([name for name in found if name.startswith("leak-evidence-")]) == len(found) == told
+
+
+@pytest.mark.parametrize(
+    ("armed", "age_s", "told"),
+    [
+        (True, 0.999, set()),
+        (True, 1.0, {"write-late"}),
+        (True, None, set()),
+        (False, 9.0, {"disarmed"}),
+        (False, None, {"disarmed"}),
+    ],
+)
+def test_a_write_is_late_from_its_very_limit_on_and_never_of_a_rack_that_writes_nothing(
+    armed: bool, age_s: float | None, told: set[str]
+) -> None:
+    assert standing(rack_in(armed=armed), judged(age_s)) == told
+
+
+def test_no_write_at_all_is_not_late_however_short_the_limit() -> None:
+    assert standing(rack_in(), judged(None), write_alarm_s=0.01) == set()
+    assert standing(rack_in(), judged(0.01), write_alarm_s=0.01) == {"write-late"}
+
+
+def test_a_cooling_is_overdue_only_in_the_ramp_of_an_isolation() -> None:
+    overdue = {"step": Step.RAMP, "isolate_wanted": True, "cool_overdue": True}
+    assert standing(rack_in(State.COOLDOWN, **overdue)) == {"cooling-overdue"}
+    assert standing(rack_in(State.UNLOADING, **overdue)) == set()
+    for missing in ({"step": Step.COOL}, {"isolate_wanted": False}, {"cool_overdue": False}):
+        assert standing(rack_in(State.COOLDOWN, **(overdue | missing))) == set()
+    assert standing(rack_in(unload_overdue=True)) == {"unload-overdue"}
+
+
+def test_liquid_is_trapped_above_the_limit_behind_a_valve_that_is_proven_shut() -> None:
+    limit = limits().supply_hh_kpa
+    assert standing(rack_in(State.ISOLATED), PT_101=limit + 0.1, ZSC_101=1.0) == {"trapped-liquid"}
+    for values in ({"PT_101": limit, "ZSC_101": 1.0}, {"PT_101": limit + 0.1, "ZSC_101": 0.0}, {"ZSC_101": 1.0}, {"PT_101": limit + 0.1}):  # fmt: skip
+        assert standing(rack_in(State.ISOLATED), **values) == set()
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_full_sump_is_told_while_liquid_moves_by_hand_of_a_procedure(state: State) -> None:
+    told = {"sump-high"} if state in {State.DRAINING, State.FILLING} else set()
+    assert standing(rack_in(state), LSH_203=1.0) == told
+    assert standing(rack_in(state), LSH_203=0.0) == set()
+    assert standing(rack_in(state)) == set()
+
+
+def test_the_end_of_any_bypass_is_told_five_minutes_before() -> None:
+    def bypass(for_s: float) -> Bypass:
+        return Bypass("SIF-5", "anna", "calibration", 0.0, NOW_S + for_s)
+
+    assert standing(rack_in(bypasses=(bypass(BYPASS_WARNING_S + 0.01),))) == {"bypass-standing"}
+    for ending in ((BYPASS_WARNING_S,), (9000.0, BYPASS_WARNING_S), (1.0, 9000.0)):
+        assert standing(rack_in(bypasses=tuple(map(bypass, ending)))) == {"bypass-standing", "bypass-ending"}
+    assert standing(rack_in()) == set()
+
+
+@pytest.mark.parametrize("number", ["101", "102", "103"])
+def test_contamination_is_told_of_its_own_detector(number: str) -> None:
+    assert standing(rack_in(), **{f"LDA_{number}": 1.0}) == {f"contamination-ldt-{number}"}
+    assert standing(rack_in(), **{f"LDA_{number}": 0.0}) == set()
+
+
+def test_the_key_the_cap_and_a_failed_work_are_told() -> None:
+    assert standing(rack_in(), HS_102=1.0) == {"key-locked"}
+    assert standing(rack_in(), HS_102=0.0) == set()
+    assert standing(rack_in(power_cap=True)) == {"power-cap"}
+    assert standing(rack_in(State.ISOLATED, failed="drain_timeout")) == {"work-failed-drain-timeout"}
+
+
+# --- what is lost together -------------------------------------------------------------------------------------------------
+
+TAGS = ("A", "B", "C", "D", "E")
+
+
+def lost(since_s: dict[str, float], buses: dict[str, str]) -> set[str]:
+    memory = rack_in(lost_s=since_s)
+    view = View({}, memory, limits(max_age_s={}, link_of=buses), NOW_S)
+    return set(conditions(view, judged()))
+
+
+def test_points_count_as_one_loss_up_to_a_second_apart_whichever_of_them_was_first() -> None:
+    bus = dict.fromkeys(TAGS, "x")
+    assert lost({"A": 10.0, "B": 10.5, "C": 11.0}, bus) == {"link-x"}
+    assert lost({"C": 10.0, "A": 10.5, "B": 11.001}, bus) == {"bad-a", "bad-b", "bad-c"}
+    assert lost({"A": 10.0, "B": 12.0, "C": 12.5, "D": 13.0}, bus) == {"bad-a", "link-x"}
+    assert lost({"A": 10.0, "B": 10.0, "C": 10.9, "D": 11.5}, bus) == {"link-x", "bad-d"}
+    assert lost({"A": 10.0, "B": 10.0}, bus) == {"bad-a", "bad-b"}
+    assert lost({"A": 10.0, "B": 20.0, "C": 30.0, "D": 40.0, "E": 50.0}, bus) == {"link-x"}
+    assert lost({"A": 10.0, "B": 10.0, "Z": 10.0}, bus) == {"bad-a", "bad-b", "bad-z"}
+    two = {"A": "x", "B": "y", "C": "y"}
+    assert lost({"A": 10.0, "B": 10.0}, two) == {"link-x", "bad-b"}
