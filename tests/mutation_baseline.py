@@ -146,7 +146,7 @@ def _record(package: Path, tests: Sequence[str], out: Connection) -> None:
     seen.start()
     for path in sorted(package.rglob("*.py")):
         importlib.import_module(module_of(str(path)))
-    code = pytest.main([*tests, *QUICK], plugins=[recorder])
+    code = pytest.main([*tests, *QUICK, "--timeout=900"], plugins=[recorder])  # a record takes several times as long
     seen.stop()
     out.send((int(code), recorder.failed, _baseline_of(seen.get_data(), recorder, module_of(str(package)))))
 
