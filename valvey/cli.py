@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "shutdown":          ("valvey.cli_local",  "shutdown"),
     "replay":            ("valvey.cli_local",  "replay"),
     "probe":             ("fieldkit.cli_probe", "probe"),
+    "commission":        ("valvey.cli_commission", "commission"),
     "commission-record": ("valvey.cli_local",  "commission_record"),
     "draw":              ("valvey.cli_config", "draw"),
     "loop":              ("valvey.loop.cli",   "app"),

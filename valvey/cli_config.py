@@ -27,16 +27,28 @@ WIDTH = 160
 
 def check_config(
     file: Annotated[Path, typer.Argument(help="a rack's file, or a loop's")],
+    record: Annotated[
+        Path | None, typer.Argument(help="with --require-commissioned: the record, where it is not beside the memory")
+    ] = None,
+    require: Annotated[
+        bool, typer.Option("--require-commissioned", help="demand the complete, signed record of `valvey commission`")
+    ] = False,
     output: Annotated[str, typer.Option("-o", "--output", help="text or json")] = "text",
 ) -> None:
     """Check a rack's file with its profiles and policy: every fault at once, or the response time of every function."""
     if output not in {"text", "json"}:
         raise typer.BadParameter("text or json", param_hint="-o")
+    if record is not None and not require:
+        raise typer.BadParameter("a record is looked at with --require-commissioned only", param_hint="RECORD")
     if is_loop(file):
+        if require:
+            raise typer.BadParameter("a loop is not commissioned; its racks are", param_hint="--require-commissioned")
         loop_cli.check_config(file, Output(output))
         return
     try:
         config = load(file)
+        if require:
+            _demand(config, record)
     except ConfigError as error:
         if output == "json":
             _print({"ok": False, "errors": [asdict(fault) for fault in error.faults], "digest": None})
@@ -66,6 +78,15 @@ def check_config(
     else:
         _sheet(config, sheet)
         _lines(config)
+
+
+def _demand(config: RackConfig, record: Path | None) -> None:
+    """Raise ConfigError with all that the rack's record lacks."""
+    from valvey.commissioning.demanded import faults_of
+    from valvey.paths import Paths
+
+    if found := faults_of(config, Paths.of(config).signoff if record is None else record):
+        raise ConfigError(found)
 
 
 def draw(

@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from valvey.core.policy import DEFAULT_POLICY, PolicyRule
 from valvey.policy_file import NEUTRAL as NEUTRAL_POLICY
 from valvey.policy_file import PolicyFile, rules_of
 
-__all__ = ["RackConfig", "load", "to_limits"]
+__all__ = ["RackConfig", "field_digest", "load", "to_limits"]
 
 NEUTRAL: dict[str, Any] = {
     "site": "site",
@@ -48,7 +49,7 @@ def load(path: Path) -> RackConfig:
     profiles, others = profiles_of(draft, draft.model.buses, path.parent / draft.model.profiles_dir)
     config = RackConfig(path, draft.model, profiles, (), "")
     policy, named = _policy(draft, config, others)
-    config = RackConfig(path, draft.model, profiles, policy, _digest(draft.model, profiles, policy))
+    config = RackConfig(path, draft.model, profiles, policy, digest_of(draft.model, profiles, policy))
     check(draft, config, named)
     if found := [*draft.faults, *others]:
         raise ConfigError(sorted(found, key=lambda fault: (fault.file != str(path), fault.file, fault.line or 0)))
@@ -77,7 +78,12 @@ def _policy(draft: Draft[RackFile], config: RackConfig, faults: list[Fault]) -> 
     return rules, not policy.gone
 
 
-def _digest(data: RackFile, profiles: dict[str, Profile], policy: tuple[PolicyRule, ...]) -> str:
+def field_digest(config: RackConfig) -> str:
+    """Return the digest of ``config`` as if it were not armed: what was shown of a field holds when the rack is armed later."""
+    return digest_of(config.data.model_copy(update={"armed": False}), config.profiles, config.policy)
+
+
+def digest_of(data: RackFile, profiles: Mapping[str, Profile], policy: tuple[PolicyRule, ...]) -> str:
     """Return sha256 over everything that decides what the rack does, written in one way only."""
     canonical = {
         "rack": data.model_dump(mode="json"),

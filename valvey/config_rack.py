@@ -99,15 +99,17 @@ class RackConfig:
     @property
     def permit_expiry_s(self) -> float | None:
         """Expiry of XS-101; None when its device has none."""
-        return self._expiry_s("XS-101", self.data.expiries.permit_s)
+        return self.expiry_s("XS-101")
 
     @property
     def valves_expiry_s(self) -> float | None:
         """The shorter expiry of XV-101 and XV-102; None when their devices have none."""
-        both = [self._expiry_s(tag, self.data.expiries.valves_s) for tag in ("XV-101", "XV-102")]
+        both = [self.expiry_s(tag) for tag in ("XV-101", "XV-102")]
         return min((one for one in both if one is not None), default=None)
 
-    def _expiry_s(self, tag: str, stated_s: float | None) -> float | None:
+    def expiry_s(self, tag: str) -> float | None:
+        """When the output ``tag`` goes off by itself after the last write; None when its device has no expiry."""
+        stated_s = self.data.expiries.permit_s if tag == "XS-101" else self.data.expiries.valves_s
         place = self.data.tags.get(tag)
         profile = None if place is None else self.profiles.get(place.bus)
         output = None if place is None or profile is None else profile.outputs.get(place.point)
