@@ -125,8 +125,9 @@ async def _powered(hand: Hand, tell: Tell) -> tuple[Demand, Measured]:
     tell("XV-101 and XV-102 open behind a shut FCV-101, then the permit rises")
     hand.want(valves(State.TESTING, *BOTH))
     most_s = 2.0 * max(hand.limits.stroke_101_s, hand.limits.stroke_102_s) + PATIENCE_S
-    await hand.until(lambda: is_on(hand.seen("ZSO-101")) and is_on(hand.seen("ZSO-102")), most_s)
     demand = valves(State.FLOWING, *BOTH, permit=True)
+    if await hand.until(lambda: is_on(hand.seen("ZSO-101")) and is_on(hand.seen("ZSO-102")), most_s) is None:
+        return demand, {"coil_on_s": None, "contactor_on_s": None}
     hand.want(demand)
     coil_s = await hand.until(_on(hand, "XSY-101"), COIL_S + PATIENCE_S)
     contactor_s = await hand.until(_on(hand, "XI-101"), CONTACTOR_S + PATIENCE_S)
@@ -135,6 +136,8 @@ async def _powered(hand: Hand, tell: Tell) -> tuple[Demand, Measured]:
 
 async def _permit(_line: Line, hand: Hand, tell: Tell, _wait_s: float) -> Measured:
     _, found = await _powered(hand, tell)
+    if found["contactor_on_s"] is None:
+        return found
     most_v = 0.0
 
     def look() -> None:

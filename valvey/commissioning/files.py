@@ -100,14 +100,4 @@ def _memory(config: RackConfig) -> Left[Memory]:
     path = Paths.of(config).memory
     if not path.exists():
         return Left(None)
-    return asyncio.run(_found(path))
-
-
-async def _found(path: Path) -> Left[Memory]:
-    store = Store(path, lambda _trouble: None)
-    store.open()
-    try:
-        await asyncio.sleep(0)
-        return find(store)
-    finally:
-        store.close()
+    return find(Store(path, lambda _trouble: None))  # not opened: that would put aside what it cannot read

@@ -9,6 +9,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import pairwise
 from typing import TypeVar
 
 from fieldkit.bus import LinkError
@@ -30,7 +31,7 @@ BELIEVED_S = 2.0
 """How long the door believes a good reading: one lost reply is no reason to drop a rack that stands shut and dead."""
 SETTLE_S = 1.0
 """Reads before an act, so that what it decides on is fresh."""
-LISTEN_S = 0.7
+LISTENS, LISTEN_S = 6, 0.15
 """A guard writes every half second at the latest."""
 BACKGROUND = Memory()
 """What the gate asks of a memory: no lock and no latch stand, as was checked, and nothing is under way."""
@@ -141,6 +142,11 @@ class Hand:
                     if isinstance(error, Exception):
                         raise error  # a bug: field trouble comes back as readings
 
+    @property
+    def told_to_stop(self) -> bool:
+        """Whether a signal came during the last act, also after its work was done."""
+        return self._stop.is_set()
+
     async def open(self) -> None:
         """Connect; what does not answer shows in its readings."""
         await self.field.warm(2.0)
@@ -170,14 +176,12 @@ class Hand:
             lefts = [one.left for one in device.profile.expiries.values() if one.left is not None]
             if not lefts or not any(place.bus == name for place in self.config.outputs.values()):
                 continue
-            first = await device.read_now(lefts)
-            await self.clock.sleep_until(self.clock.now_s() + LISTEN_S)
-            then = await device.read_now(lefts)
-            out += [
-                f"{name}: {one} is being filled: somebody else writes to it"
-                for one in lefts
-                if _rose(first[one], then[one])
-            ]
+            seen = [await device.read_now(lefts)]
+            for _ in range(LISTENS):
+                await self.clock.sleep_until(self.clock.now_s() + LISTEN_S)
+                seen.append(await device.read_now(lefts))
+            rising = [one for one in lefts if any(_rose(a[one], b[one]) for a, b in pairwise(seen))]
+            out += [f"{name}: {one} is being filled: somebody else writes to it" for one in rising]
         return out
 
     async def _let_go(self, tasks: list[asyncio.Task[None]]) -> None:
@@ -245,4 +249,4 @@ class Hand:
 
 
 def _rose(first: Reading, then: Reading) -> bool:
-    return first.value is not None and then.value is not None and then.value > 0.0 and then.value >= first.value - 0.1
+    return first.value is not None and then.value is not None and then.value > first.value

@@ -139,6 +139,8 @@ class Session:
             self._note(line, measured, Verdict.OPEN, "left for later")
         else:
             self._note(line, measured, *judge(line, measured))
+        if self._hand.told_to_stop:
+            raise QuitError
 
     def _act(self, line: Line) -> tuple[Answer, Facts]:
         said = self.person.ask(line, "")
