@@ -1,4 +1,4 @@
-"""Valvey decides the same whether Racky is there, absent, dies or comes back: same seed, stepped time, decisions compared."""
+"""Valvey decides the same whether Racky is there, absent, killed, hung or upgraded: same seed, stepped time, decisions compared."""
 
 from collections.abc import Callable
 
@@ -7,6 +7,8 @@ import pytest
 from fieldkit.request import Request
 from fieldkit.topics import Daemon
 from racky.asker import Asker
+from racky.core import persist
+from racky.core.memory import Memory as RackyMemory
 from racky.hearing import Hearing
 from tests.fieldkit.door import an_inbox
 from tests.racky.health_bench import RACK, HealthBench
@@ -54,9 +56,27 @@ def absent(bench: HealthBench) -> None:
     bench.racky_dead = True
 
 
-def now_and_then(bench: HealthBench) -> None:
-    """Killed, back, hung, back."""
+def hung(bench: HealthBench) -> None:
+    """It stops in the middle of its work and goes on later with what it knew, again and again."""
     bench.racky_dead = int(bench.now_s / 1.7) % 2 == 0
+
+
+def _starts_anew(bench: HealthBench, memory: RackyMemory) -> None:
+    bench.racky = persist.begin(memory, boot_id=bench.racky.boot_id, now_s=bench.now_s)
+
+
+def killed(bench: HealthBench) -> None:
+    """It is killed every 2.3 s, with nothing on its disk."""
+    bench.racky_dead = False
+    if round(bench.now_s * 10) % 23 == 0:
+        _starts_anew(bench, RackyMemory())
+
+
+def upgraded(bench: HealthBench) -> None:
+    """Every 3.1 s another process takes over what the last one wrote down."""
+    bench.racky_dead = False
+    if round(bench.now_s * 10) % 31 == 0:
+        _starts_anew(bench, persist.from_dict(persist.to_dict(bench.racky)))
 
 
 def nothing(_bench: HealthBench) -> None:
@@ -68,7 +88,7 @@ def leak(bench: HealthBench) -> None:
 
 
 @pytest.mark.parametrize("begin", [nothing, leak])
-@pytest.mark.parametrize("racky", [there, now_and_then])
+@pytest.mark.parametrize("racky", [there, hung, killed, upgraded])
 def test_valvey_decides_the_same_without_racky(racky: Change, begin: Change) -> None:
     alone = decided(absent, begin)
     assert decided(racky, begin) == alone
