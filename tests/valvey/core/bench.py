@@ -5,7 +5,7 @@ plausibility filter before the core sees them.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,13 +14,16 @@ from fieldkit import yamlfile
 from fieldkit.plausibility import Plausibility, Rule
 from fieldkit.profile import Profile
 from fieldkit.pulse import Pulse
-from fieldkit.reading import Quality, Reading
+from fieldkit.reading import Quality, Reading, Reason
 from fieldkit.spans import Span, want
 from fieldkit.units import Unit
 from fieldkit.words import Decoder
-from tests.plant import PERIOD_S, PaperRack
+from tests.plant import PERIOD_S, PaperRack, limits
 from valvey.core.facts import Fact, FactKind
+from valvey.core.limits import Limits
+from valvey.core.memory import Memory
 from valvey.core.verdict import Judgement, Verdict
+from valvey.core.view import View
 
 PROFILES = Path(__file__).parents[3] / "configs" / "profiles"
 _PROFILE_OF = {
@@ -35,6 +38,17 @@ _PROFILE_OF = {
     "HS": "racky_valve-controller",
 }
 TRANSMITTERS = ("FT-101", "FT-102", "FT-103", "TT-101", "TT-102A", "TT-102B", "TT-102C", "PT-101", "PT-102")
+
+
+def seen(memory: Memory, values: Mapping[str, float | None], ours: Limits | None = None, now_s: float = 1000.0) -> View:
+    """One look at a field of which only these values are known; None: it was read and cannot be believed."""
+    readings = {
+        tag: Reading(tag, value, Unit.NONE, Quality.GOOD, now_s)
+        if value is not None
+        else Reading(tag, None, Unit.NONE, Quality.BAD, now_s, Reason.TIMEOUT)
+        for tag, value in values.items()
+    }
+    return View(readings, memory, limits() if ours is None else ours, now_s)
 
 
 def judged(rack: PaperRack, row: str) -> Judgement:

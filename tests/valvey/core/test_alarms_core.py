@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fieldkit.alarm import Phase
-from fieldkit.reading import Quality, Reading
-from fieldkit.units import Unit
 from tests.plant import PaperRack, commissioned, flowing, isolated, limits
-from tests.valvey.core.bench import alarms, coarse, last, lose_link, repair, spoil
+from tests.valvey.core.bench import alarms, coarse, last, lose_link, repair, seen, spoil
 from valvey.core.alarm_rows import ALARM_ROWS, row_of, slug
 from valvey.core.alarms import BYPASS_WARNING_S, advance_alarms, conditions
 from valvey.core.chart import State, Step
@@ -318,11 +316,9 @@ def judged(age_s: float | None = 0.0, shadows: tuple[Due, ...] = ()) -> Judged:
 
 def standing(memory: Memory, said: Judged | None = None, /, *, write_alarm_s: float = 1.0, **values: float) -> set[str]:
     """The conditions of a rack whose transmitters read these values and of which nothing else is known."""
-    readings = {
-        tag.replace("_", "-"): Reading(tag, value, Unit.NONE, Quality.GOOD, at_s=NOW_S) for tag, value in values.items()
-    }
     bare = limits(max_age_s={}, link_of={}, write_alarm_s=write_alarm_s)
-    return set(conditions(View(readings, memory, bare, NOW_S), said or judged()))
+    view = seen(memory, {tag.replace("_", "-"): value for tag, value in values.items()}, bare, NOW_S)
+    return set(conditions(view, said or judged()))
 
 
 def rack_in(state: State = State.FLOWING, **changes: object) -> Memory:
