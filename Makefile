@@ -73,7 +73,7 @@ test: $(DEV_STAMP) mosquitto-under-ci ## all tests but the long ones: pure and s
 unit: $(DEV_STAMP) ## what to run after every change (< 30 s)
 	@$(SPREAD) --hypothesis-profile=quick $(PYTEST_ARGS)
 
-coverage: $(DEV_STAMP) ## every branch of valvey/core must be taken by the tests without a wire
+coverage: $(DEV_STAMP) ## every branch of valvey/core and racky/core must be taken by the tests without a wire
 	@$(SPREAD) --parts --coverage $(PYTEST_ARGS)
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
