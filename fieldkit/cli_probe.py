@@ -107,6 +107,10 @@ def probe(
     tell(document, output, page(document))
     if not found:
         fail(_nobody(asker, units), EXIT.UNREACHABLE)
+    strangers = [one for one in found for match in one.matches if profile is not None and match.identity is False]
+    if strangers and written is None:
+        one = strangers[0]
+        fail(f"unit {one.unit} says that it is {one.matches[0].says!r}, which is not {profile}", EXIT.FAILED)
     if expect is not None and not any(one.fitting for one in found):
         fail(f"nothing that was read is {expect:g}", EXIT.FAILED)
     if written is not None and written["error"] is not None:

@@ -1,7 +1,7 @@
 """Which of the known profiles a device may be, and what decides a profile's conflicts: judged from what was read. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fieldkit.point import REGISTER_TABLES, Point, PointType, Table, WordOrder
 from fieldkit.profile import Profile, choose
@@ -20,6 +20,7 @@ class Match:
     sound, points  points that read GOOD, and how many the profile has that are no texts
     identity       True: the device says that it is this one; False: it says something else; None: cannot be asked
     says           what it says
+    texts          points that read GOOD although every byte of theirs is printable: text that a wrong map takes for numbers
     """
 
     profile: str
@@ -27,6 +28,7 @@ class Match:
     points: int
     identity: bool | None
     says: str | float | None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def likely(self) -> bool:
@@ -42,6 +44,7 @@ class Match:
             "says": self.says,
             "points_sound": self.sound,
             "points": self.points,
+            "reads_as_text": dict(self.texts),
         }
 
 
@@ -54,6 +57,18 @@ def spans_of(profile: Profile) -> tuple[Span, ...]:
 def decoded(span: Span, data: bytes) -> list[Reading]:
     """Return what the bytes of one reply say."""
     return Decoder(span).decode(data, 0.0)
+
+
+def texts(span: Span, data: bytes) -> dict[str, str]:
+    """Return the numbers of a reply that read GOOD and whose bytes are all printable, with the text that they make."""
+    out: dict[str, str] = {}
+    for item, reading in zip(span.wanted, decoded(span, data), strict=True):
+        first = 2 * (item.point.address - span.address)
+        raw = data[first : first + 2 * item.point.words]
+        in_word = span.table in REGISTER_TABLES and item.point.type is not PointType.BIT
+        if in_word and reading.quality is Quality.GOOD and all(0x20 < byte < 0x7F for byte in raw):
+            out[item.tag] = raw.decode("ascii")
+    return out
 
 
 def span_of(point: Point, name: str, order: WordOrder) -> Span:

@@ -34,6 +34,8 @@ def _unit(one: Mapping[str, Any]) -> Iterator[str]:
         sound = f"{match['points_sound']} of {match['points']} points sound"
         how = {True: f"says {match['says']}", False: f"says {match['says']}", None: "has no identity"}
         yield f"  {_IS[match['identity']]} {match['profile']}: {how[match['identity']]}; {sound}"
+        for name, text in match["reads_as_text"].items():
+            yield f'    {name} reads as the text "{text}": its address is to be checked'
     if not one["matches"]:
         yield "  no known profile fits"
     for read in one["reads"]:

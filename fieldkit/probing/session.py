@@ -158,31 +158,32 @@ class Session:
                 continue
             fits, says = matching.identified(profile, data)
             if fits or self._asked.profile is not None:
-                sound, points = await self._sound(one.unit, profile)
-                one.matches.append(matching.Match(name, sound, points, fits, says))
+                sound, points, texts = await self._sound(one.unit, profile)
+                one.matches.append(matching.Match(name, sound, points, fits, says, texts))
         if not any(match.identity for match in one.matches):
             for name in unknown:
-                sound, points = await self._sound(one.unit, known[name])
-                match = matching.Match(name, sound, points, None, None)
+                sound, points, texts = await self._sound(one.unit, known[name])
+                match = matching.Match(name, sound, points, None, None, texts)
                 if match.likely or self._asked.profile is not None:
                     one.matches.append(match)
         one.matches.sort(key=lambda match: (not match.identity, -match.sound / max(1, match.points), match.profile))
 
-    async def _sound(self, unit: int, profile: Profile) -> tuple[int, int]:
-        """How many points of a profile read GOOD, of how many; ends when too many do not."""
+    async def _sound(self, unit: int, profile: Profile) -> tuple[int, int, dict[str, str]]:
+        """How many points of a profile read GOOD, of how many, and which of them may be text; ends when too many do not."""
         spans = matching.spans_of(profile)
         points = sum(len(span.wanted) for span in spans)
-        sound = missed = 0
+        sound, missed, texts = 0, 0, dict[str, str]()
         for span in spans:
             data = await self._read(unit, span.table, span.address, span.count)
             if not isinstance(data, Refused):
                 good = matching.sound({reading.tag: reading for reading in matching.decoded(span, data)})
                 sound, missed = sound + good, missed + len(span.wanted) - good
+                texts |= matching.texts(span, data)
             else:
                 missed += len(span.wanted)
             if self._asked.profile is None and missed > (1 - matching.LIKELY) * points:
                 break
-        return sound, points
+        return sound, points, texts
 
     async def _read(self, unit: int, table: str, address: int, count: int) -> bytes | Refused:
         """Read once in a session: profiles share registers."""

@@ -2,18 +2,36 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fieldkit import profile_file
+from fieldkit.point import Point, PointType, Table, Verified, WordOrder
 from fieldkit.probing import matching
 from fieldkit.probing.matching import Match
 from fieldkit.profile import Profile
+from fieldkit.spans import plan, want
+from fieldkit.units import Unit
 
 PROFILES = Path(__file__).parents[3] / "configs" / "profiles"
 METER = profile_file.load(PROFILES / "schneider_pm5xxx.yaml")
 RACKY = profile_file.load(PROFILES / "racky_busbar-meter.yaml")
 BELIMO = profile_file.load(PROFILES / "belimo_energy-valve-v4.yaml")
+_PLACE: dict[str, Any] = {
+    "table": Table.INPUT,
+    "raw_unit": Unit.NONE,
+    "unit": Unit.NONE,
+    "verified": Verified.NONE,
+    "cite": "a test",
+}
+FLAT = METER.model_copy(update={"points": {
+    "count": Point(address=0, type=PointType.U16, scale=1.0, range=(0, 65535), **_PLACE),
+    "share": Point(address=1, type=PointType.F32, range=(0, 100), **_PLACE),
+    "bits": Point(table=Table.INPUT, address=3, type=PointType.BIT, bit=0, invert=False, verified=Verified.NONE, cite="a test"),
+    "beyond": Point(address=4, type=PointType.U16, scale=1.0, range=(0, 100), **_PLACE),
+    "code": Point(address=5, type=PointType.U32, scale=1.0, range=(0, 2**32), **_PLACE),
+}})  # fmt: skip
 ALL = [profile_file.load(path) for path in sorted(PROFILES.glob("*.yaml"))]
 
 
@@ -82,3 +100,17 @@ def test_the_only_alternative_with_values_is_suggested_never_decided() -> None:
     assert matching.suggestion({"a": {"x": 1.0, "y": 0.0}, "b": {"x": None, "y": 2.0}}) is None
     assert matching.suggestion({"a": {"x": 1.0}, "b": {"x": 2.0}}) is None
     assert matching.suggestion({"a": {}, "b": {}}) is None
+
+
+def test_numbers_whose_bytes_are_all_printable_are_told_as_the_text_they_make() -> None:
+    (span,) = plan(FLAT, [want(FLAT, name, name, "once") for name in FLAT.points])
+    words = {"count": 0x5858, "share": 0x42480000, "bits": 0x4141, "beyond": 0x7A7A, "code": 0x41422043}
+    data = b"".join(words[name].to_bytes(2 * FLAT.points[name].words) for name in FLAT.points)
+    readings = {reading.tag: reading.value for reading in matching.decoded(span, data)}
+    assert (readings["share"], readings["beyond"]) == (50.0, None)
+    assert matching.texts(span, data) == {"count": "XX"}
+
+
+def test_a_coil_is_no_text() -> None:
+    point = Point(table=Table.COIL, address=0, type=PointType.BIT, invert=False, verified=Verified.NONE, cite="a test")
+    assert matching.texts(matching.span_of(point, "x", WordOrder.ABCD), b"A") == {}
