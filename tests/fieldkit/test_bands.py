@@ -18,7 +18,14 @@ ROPE = Bands(on=(100, 1500), off=(1600, 3000))
 
 
 def rope(**changes: Any) -> Point:
-    return Point(**{"table": Table.INPUT, "address": 5, "type": PointType.U16, "bands": ROPE, "verified": Verified.NONE, "cite": "a test", **changes})  # fmt: skip
+    fields: dict[str, Any] = {
+        "table": Table.INPUT,
+        "address": 5,
+        "type": PointType.U16,
+        "bands": ROPE,
+        "verified": Verified.NONE,
+    }
+    return Point(cite="a test", **{**fields, **changes})
 
 
 def read(point: Point, data: bytes) -> tuple[float | None, Reason | None]:

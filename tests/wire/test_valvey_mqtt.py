@@ -5,9 +5,6 @@ import json
 import signal
 import socket
 import time
-import uuid
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +13,11 @@ import pytest
 
 from fieldkit.envelope import PAYLOADS
 from fieldkit.topics import parse_topic
-from tests.wire.broker import Broker, Listener, broker, listening, needs_mosquitto
+from tests.wire.asking import BASE, a_request, answer, facts, flowing, state
+from tests.wire.broker import broker, listening, needs_mosquitto
 from tests.wire.guarded import SITE, Guarded, guarded, payload
 
 pytestmark = [needs_mosquitto, pytest.mark.timeout(60)]
-
-BASE = f"racky/v1/{SITE}/r01/valvey"
-
-
-@asynccontextmanager
-async def flowing(folder: Path) -> AsyncGenerator[tuple[Guarded, Broker]]:
-    with broker(folder) as mosquitto, guarded(folder, broker_port=mosquitto.port) as rack:
-        await asyncio.to_thread(rack.start)
-        await asyncio.to_thread(rack.until_state, "FLOWING", 5.0)
-        yield rack, mosquitto
-
-
-def a_request(name: str, **more: Any) -> dict[str, Any]:
-    return {"v": 1, "id": str(uuid.uuid4()), "request": name, "by": "a test", "why": "a test", **more}
-
-
-async def answer(
-    listener: Listener,
-    body: dict[str, Any] | bytes,
-    *,
-    role: str = "operator",
-    client: str = "ann",
-    retain: bool = False,
-) -> dict[str, Any]:
-    """Send one request and return the first response that comes after it."""
-    topic = f"{BASE}/response/{client}"
-    await listener.wait_for(f"{BASE}/availability")  # it has subscribed by then
-    before = len(listener.texts(topic))
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    await listener.client.publish(f"{BASE}/request/{role}/{client}", data, 1, retain)
-    texts = await listener.wait_for(topic, before + 1)
-    found = json.loads(texts[before])
-    assert isinstance(found, dict)
-    return found
-
-
-async def state(listener: Listener) -> dict[str, Any]:
-    found = json.loads((await listener.wait_for(f"{BASE}/state"))[-1])
-    assert isinstance(found, dict)
-    return found
 
 
 async def test_every_message_of_a_trip_fits_its_schema_and_says_that_it_is_simulated(tmp_path: Path) -> None:
@@ -207,7 +165,7 @@ async def test_a_killed_broker_changes_nothing_of_the_protection_and_no_event_is
         await asyncio.to_thread(rack.until_state, "ISOLATED", 14.0)
         mosquitto.start()
         async with listening(mosquitto.port, f"{BASE}/#") as listener:
-            while not _facts(listener, "transition"):
+            while not facts(listener, "transition"):
                 await listener.wait_for(f"{BASE}/event", timeout_s=12.0)
                 await asyncio.sleep(0.2)
             events = [payload(one) for one in listener.heard if str(one.topic) == f"{BASE}/event"]
@@ -215,11 +173,6 @@ async def test_a_killed_broker_changes_nothing_of_the_protection_and_no_event_is
             assert [one["fields"]["to"] for one in events if one["fact"] == "transition"] == ["ISOLATING", "ISOLATED"]
             await listener.wait_for(f"{BASE}/telemetry")
             assert (await state(listener))["state"] == "ISOLATED"
-
-
-def _facts(listener: Listener, fact: str) -> list[dict[str, Any]]:
-    events = [payload(one) for one in listener.heard if str(one.topic) == f"{BASE}/event"]
-    return [one for one in events if one["fact"] == fact]
 
 
 async def test_a_hung_broker_makes_neither_a_leak_nor_a_stop_wait(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Generator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -285,3 +286,20 @@ def test_times_of_the_rows_are_monotonic(device: Device, rows: FieldRows) -> Non
     times = [row["t_mono_s"] for row in rows.of("TT-201")]
     assert all(later > earlier for earlier, later in pairwise(times))
     assert TRUTH.keys() <= {row["tag"] for row in rows.rows}
+
+
+@pytest.mark.field_case("P077")
+def test_a_measured_contact_is_wet_dry_or_at_fault_and_never_dry_for_want_of_better(tmp_path: Path) -> None:
+    rope = "{table: input, address: 30, type: u16, bands: {on: [100, 1500], off: [1600, 3000]}, verified: none, cite: case}"
+    edit = ("LDT-101: {bus: leak_panel, point: ldt_101, lane", "LDT-101: {bus: cdu, point: rope, lane")
+    expected = ((2000, 0.0, None), (900, 1.0, None), (50, None, "fault"), (1550, None, "range"), (4095, None, "fault"))
+    with on_tcp() as device:
+        device.registers = {**TRUE_WORDS, 30: 2000}
+        file = rack_file(tmp_path, tcp(device.address), edit, device=profile({**POINTS, "rope": rope}))
+        with field(file) as rows:
+            for raw, value, reason in expected:
+                since = rows.mark()
+                device.registers[30] = raw
+                rows.until(
+                    "LDT-101", partial(good, value=value) if value is not None else because(str(reason)), since=since
+                )
