@@ -70,6 +70,9 @@ def test_a_tray_is_wet_as_long_as_its_evidence_holds() -> None:
         judged = judges.leak(rule)(look(evidence_s={"TRAY-7": until_s}))
         assert judged == Judgement(wanted, "TRAY-7", float(wanted is D), None, NOW_S)
     assert leaks(rule, {}) is H
+    assert judges.leak(rule)(seen(commissioned(), {}, now_s=0.05)).verdict is H, (
+        "nor is one without any, from the first moment"
+    )
 
 
 def test_a_second_symptom_is_another_detector_or_flows_that_differ_by_more_than_is_tolerated() -> None:
@@ -293,7 +296,7 @@ def test_a_write_is_missed_from_the_last_acknowledgement_or_from_arming(
 
 # --- SIF-9 -----------------------------------------------------------------------------------------------------------------
 
-STROKE = replace(L, stroke_101_s=2.0, stroke_102_s=4.0)
+STROKE = replace(L, stroke_101_s=2.0, stroke_102_s=4.0, flow_tau_s=2.0)
 SHUT = {"ZSC-101": 1.0, "ZSC-102": 1.0, "FT-101": 0.0, "FT-102": 0.0, "PT-101": 200.0, "PT-201": 320.0, "PT-202": 150.0}
 REFS = {"header_ref_kpa": (200.0, 300.0), "return_ref_kpa": (200.0, 150.0)}
 
@@ -352,6 +355,12 @@ def test_a_rack_that_moves_half_as_far_as_a_header_is_joined_to_it(
     found = votes(values, **{mine: (200.0, 300.0), other: None})[2]
     assert found is (U if wanted is H else wanted)  # nothing is known of the other header
     assert votes(values, header_ref_kpa=None, return_ref_kpa=None)[2] is U
+
+
+def test_what_a_rack_is_compared_with_is_told() -> None:
+    view = look({"PT-101": 207.0, "PT-201": 310.0}, shut_since_s=NOW_S - 60.0, **REFS)
+    vote = judges.shut_votes(view)[2]
+    assert (vote.verdict, vote.tag, vote.value, vote.limit) == (D, "PT-101", 207.0, 200.0)
 
 
 def test_a_rack_is_shut_off_from_the_headers_when_both_have_moved_and_it_has_not() -> None:
