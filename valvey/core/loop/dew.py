@@ -18,7 +18,8 @@ MARGIN_TAG, INLET_TAG = "TDY-101", "TT-101"
 """A rack's own margin to the dew point, for one whose room is not heard of."""
 LEAST_K, GOAL_K = 2.0, 2.5
 """Nearer to a dew point than the first, the set-point is raised, to the second."""
-BAND_C = 0.1
+BAND_C, HAND_C = 0.1, 0.05
+"""Nearer than that is there; a register that is further off than that was set by somebody else."""
 EVERY_S, HAND_S = 10.0, 2.0
 """Least time between two writes, and how long the register may still show the old value."""
 K = LoopFactKind
@@ -71,4 +72,4 @@ def written(memory: LoopMemory, value_c: float, present_c: float, now_s: float) 
 def _by_hand(raised: Raised, present: float, now_s: float) -> bool:
     """Whether the register shows neither what was written last nor what stood there before: somebody else has set it."""
     apart = min(abs(present - raised.written_c), abs(present - raised.before_c))
-    return now_s - raised.at_s >= HAND_S and apart > BAND_C / 2.0
+    return now_s - raised.at_s >= HAND_S and apart > HAND_C

@@ -47,13 +47,13 @@ def of(made: PaperLoop, kind: LoopFactKind) -> list[LoopFact]:
 
 def test_a_supply_below_a_dew_point_and_two_kelvin_is_raised_to_two_and_a_half() -> None:
     made = loop()
-    damp(made, "r2", 20.5001)
+    damp(made, "r2", 20.1234)
     damp(made, "r3", 16.0)
     made.run(60.0)
-    assert steps(made) == pytest.approx([22.45, 22.9, 23.0], abs=0.001)
-    assert supply(made) == pytest.approx(23.0, abs=0.001)
+    assert steps(made) == pytest.approx([22.45, 22.6234], abs=0.0001)
+    assert supply(made) == pytest.approx(22.6234, abs=0.0001)
     (told,) = of(made, LoopFactKind.SUPPLY_RAISED)
-    assert told.fields == {"rack": "r2", "dew_c": 20.5, "from": 22.0, "to": 23.0}
+    assert told.fields == {"rack": "r2", "dew_c": 20.12, "from": 22.0, "to": 22.62}
     assert made.memory.alarms["supply-raised"].active
     assert not of(made, LoopFactKind.SUPPLY_HOME)
 
@@ -193,10 +193,13 @@ def test_a_write_that_was_not_taken_is_no_hand_and_is_tried_again() -> None:
 
 @pytest.mark.parametrize(
     ("at_s", "present", "by_hand"),
-    [(2.0, 23.0, True), (1.9, 23.0, False), (9.0, 22.46, False), (9.0, 22.04, False), (9.0, 22.52, True), (9.0, 21.9, True)],
+    [
+        (2.0, 23.0, True), (1.9, 23.0, False), (9.0, 22.4999, False), (9.0, 22.5001, True), (9.0, 22.0499, False), (9.0, 21.9501, False),
+        (9.0, 21.9499, True),
+    ],
 )  # fmt: skip
 def test_a_hand_is_seen_once_the_register_had_time(at_s: float, present: float, by_hand: bool) -> None:
-    assert dew._by_hand(Raised(22.0, 22.0, 22.45, 0.0), present, at_s) is by_hand
+    assert dew._by_hand(Raised(22.0, 22.0, 22.45, 100.0), present, 100.0 + at_s) is by_hand
 
 
 def test_what_was_written_is_kept_with_what_stood_before() -> None:
@@ -218,3 +221,28 @@ def test_the_pumps_set_point_is_written_beside_it_and_each_remembers_its_own() -
     assert made.memory.raised is not None
     assert made.memory.raised.written_c == pytest.approx(22.45)
     assert made.memory.written is None or made.memory.written.value != made.memory.raised.written_c
+
+
+def test_the_edges_of_the_bands_are_within() -> None:
+    assert not dew._by_hand(Raised(0.0, 0.0, 0.0, 0.0), dew.HAND_C, 9.0)
+    assert dew._by_hand(Raised(0.0, 0.0, 0.0, 0.0), dew.HAND_C + 1e-9, dew.HAND_S)
+
+
+def at_edge(supply_c: float, dew_c: float, raised: Raised | None) -> PaperLoop:
+    """One step of a loop on a rack whose own margin says exactly this dew point."""
+    made = loop(supply_c, supply=Bounds(0.0, 45.0))
+    made.put("r1", {"TT-101": dew_c + 2.0, "TDY-101": 2.0})
+    made.memory = replace(made.memory, raised=raised)
+    made.scan()
+    return made
+
+
+def test_exactly_two_kelvin_are_enough_and_a_need_that_is_exactly_home_ends_there() -> None:
+    assert at_edge(22.0, 20.0, None).memory.raised is None
+    assert at_edge(22.5, 20.0, Raised(22.5, 22.5, 22.5, 0.0)).memory.raised is None
+
+
+def test_a_set_point_exactly_a_band_away_is_moved() -> None:
+    made = at_edge(0.0, -20.0, Raised(dew.BAND_C, 0.0, 0.0, 0.0))
+    assert steps(made) == [dew.BAND_C]
+    assert made.memory.raised is not None
