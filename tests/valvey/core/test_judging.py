@@ -9,7 +9,7 @@ from fieldkit.units import Unit
 from tests.plant import commissioned, limits
 from valvey.core.chart import Event, State
 from valvey.core.judges import Judge
-from valvey.core.judging import Judged, judge_all
+from valvey.core.judging import EPSILON_S, Judged, judge_all
 from valvey.core.limits import TripTiming
 from valvey.core.memory import Bypass, Effect, Memory
 from valvey.core.trips import FULL_HOLD_AFTER_ADOPTION, NEVER_BYPASSED, TRIPS, Trip, rows_for
@@ -211,6 +211,11 @@ def test_a_row_behind_its_bypass_is_told_when_its_hold_is_over_and_does_nothing(
     assert behind(row(says(D)), timer=ALMOST).bypassed == ()
     assert behind(row(says(D)), timer=Timer(D, 0.9479)).bypassed == ()
     assert behind(row(says(D)), timer=Timer(D, 0.9481)).bypassed
+
+
+def test_a_row_behind_its_bypass_is_told_at_the_very_end_of_its_hold() -> None:
+    at_its_end = replace(bypassed("SIF-99"), timers={"bypassed ROW": Timer(D, 1.0 - EPSILON_S)})
+    assert judge_all(View(READINGS, at_its_end, limits(), NOW_S), (row(says(D)),), 0.0).bypassed
 
 
 def test_behind_a_bypass_only_a_demand_is_told_and_only_of_what_would_have_acted() -> None:
