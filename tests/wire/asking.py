@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,11 @@ async def state(listener: Listener) -> dict[str, Any]:
     found = json.loads((await listener.wait_for(f"{BASE}/state"))[-1])
     assert isinstance(found, dict)
     return found
+
+
+async def until(rack: Guarded, done: Callable[[], bool], timeout_s: float, what: str) -> None:
+    """``rack.until``, while the loop goes on."""
+    await asyncio.to_thread(rack.until, done, timeout_s, what)
 
 
 def facts(listener: Listener, fact: str) -> list[dict[str, Any]]:
