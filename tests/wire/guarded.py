@@ -241,8 +241,8 @@ def bench(folder: Path, racks: int = 1, *options: str) -> Generator[Bench, None,
 def guarded(
     folder: Path, *, broker_port: int | None = None, commissioned: str | None = "FLOWING", **changes: Any
 ) -> Generator[Guarded, None, None]:
-    """One rack on its own bench, not started yet."""
-    with bench(folder) as one:
+    """One rack on its own bench, not started yet; ``changes`` are laid over its file, and a ``speed`` is the bench's too."""
+    with bench(folder, 1, "--speed", str(changes.get("speed", 1.0))) as one:
         rack = Guarded(one, "r01", broker_port, **changes)
         try:
             if commissioned is not None:

@@ -5,7 +5,7 @@ from math import exp
 
 import pytest
 
-from tests.plant import PaperRack, flowing, isolated
+from tests.plant import PaperRack, copied, flowing, isolated
 from tests.valvey.core.bench import (
     alarms,
     coarse,
@@ -34,11 +34,17 @@ def settled(rack: PaperRack) -> PaperRack:
     return coarse(rack, 12.0, 0.5)
 
 
-@pytest.fixture
-def even(rack: PaperRack) -> PaperRack:
-    """In service for a while; the floor rope alone, which asks for a second symptom too, does not act."""
+@pytest.fixture(scope="module")
+def even_once() -> PaperRack:
+    rack = flowing()
     rack.ask("bypass", name="SIF-1", for_s=600.0)
     return settled(rack)
+
+
+@pytest.fixture
+def even(even_once: PaperRack) -> PaperRack:
+    """In service for a while; the floor rope alone, which asks for a second symptom too, does not act."""
+    return copied(even_once)
 
 
 def missing(rack: PaperRack, lpm: float) -> PaperRack:
