@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,13 +37,13 @@ class Technician:
     """Runs the command and does with the simulator what it asks for."""
 
     def __init__(self, rack: Guarded, *words: str, idle: Iterable[str] = ()) -> None:
-        self.rack, self.said = rack, []  # type: tuple[Guarded, list[str]]
+        self.rack = rack
+        self.said: list[str] = []
         self._idle = tuple(idle)
         command = [sys.executable, "-m", "valvey", "commission", str(rack.config), "-o", "json", *words]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
         self._hands = threading.Thread(target=self._listen, daemon=True)
         self._hands.start()
-        self.heard = threading.Condition()
 
     def _listen(self) -> None:
         doing = ""
@@ -59,18 +58,15 @@ class Technician:
                 self.rack.bench.ask("fault_clear", kind=doing)
                 doing = ""
 
-    def until(self, text: str, timeout_s: float = 20.0) -> None:
-        end_s = time.monotonic() + timeout_s
-        while not any(text in line for line in self.said):
-            assert time.monotonic() < end_s, f"{text!r} expected; it said {self.said}"
-            time.sleep(0.01)
-
     def end(self, timeout_s: float = 60.0) -> tuple[int, dict[str, Any]]:
         """Return the exit code and the record that it printed, {} when none."""
         assert self.process.stdout is not None
+        assert self.process.stderr is not None
         text = self.process.stdout.read()
         code = self.process.wait(timeout_s)
         self._hands.join(5.0)
+        self.process.stdout.close()
+        self.process.stderr.close()
         return code, json.loads(text) if text.strip() else {}
 
 

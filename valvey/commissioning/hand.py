@@ -134,9 +134,7 @@ class Hand:
                 return await work(self)
             finally:
                 await self._let_go(tasks)
-                for task in tasks:
-                    task.cancel()
-                ended = await asyncio.gather(*tasks, return_exceptions=True)
+                ended = await _end(tasks)
                 self.field.writer.put({})
                 for error in ended:
                     if isinstance(error, Exception):
@@ -250,3 +248,12 @@ class Hand:
 
 def _rose(first: Reading, then: Reading) -> bool:
     return first.value is not None and then.value is not None and then.value > first.value
+
+
+async def _end(tasks: list[asyncio.Task[None]]) -> list[BaseException | None]:
+    """Cancel until they have ended: a cancellation that meets a reply in the same moment is lost in the client's wait."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=0.2)
+    return [None if task.cancelled() else task.exception() for task in tasks]
