@@ -69,6 +69,12 @@ async def until(rack: Guarded, done: Callable[[], bool], timeout_s: float, what:
     await asyncio.to_thread(rack.until, done, timeout_s, what)
 
 
+def trips(rack: Guarded) -> list[dict[str, Any]]:
+    """The trips in the log; the first is waited for: it is told after its write."""
+    rack.until(lambda: bool(rack.lines("trip")), 2.0, "a trip told")
+    return rack.lines("trip")
+
+
 def facts(listener: Listener, fact: str) -> list[dict[str, Any]]:
     """The events of one kind that were heard so far."""
     events = [payload(one) for one in listener.heard if str(one.topic) == f"{BASE}/event"]

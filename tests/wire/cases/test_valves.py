@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire.asking import BASE, a_request, answer, state
+from tests.wire.asking import BASE, a_request, answer, state, trips
 from tests.wire.broker import broker, listening, needs_mosquitto
 from tests.wire.cases.between import between, passed_on, refused, swallowed
 from tests.wire.guarded import Guarded, guarded
@@ -118,7 +118,7 @@ def test_valve_writes_that_are_refused_cost_the_permit_although_other_writes_and
         assert rack.states()[-1] == "FLOWING"
         rack.until(lambda: commands(rack, since, "XS-101") == [0.0], 6.0, "DARK")
         assert 5.0 < time.monotonic() - begun_s < 7.0
-        assert [line["sif"] for line in rack.lines("trip")] == ["SIF-8"]
+        assert [line["sif"] for line in trips(rack)] == ["SIF-8"]
 
 
 @pytest.mark.field_case("P091")
@@ -149,7 +149,7 @@ def test_an_output_that_somebody_else_raised_is_taken_back_and_a_drain_that_is_n
         assert rack.stamps("register", since=since, what="XY-103") == [], "the wiring (W4) let no coil rise meanwhile"
         rack.bench.fault("switch_broken", tag="ZSC-103")
         rack.until(lambda: commands(rack, since, "XV-101") == [0.0], 4.0, "the supply shut")
-        assert [line["row"] for line in rack.lines("trip")][:1] == ["OPEN_LOST/drain"]
+        assert [line["row"] for line in trips(rack)][:1] == ["OPEN_LOST/drain"]
         assert commands(rack, since, "XS-101") == [0.0]
         rack.until(lambda: bool(alarmed(rack, "trip-open-lost")), 1.0, "its alarm")
 
