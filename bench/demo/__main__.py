@@ -1,4 +1,4 @@
-"""Plays the demo: ``python -m bench.demo [--act 1|2|3|all] [--mode constant_dp] [--seed 1] [--speed n] [--mqtt host:port] [--keep]``."""
+"""Plays the demo: ``python -m bench.demo [--act 1|2|3|4|all] [--mode constant_dp] [--seed 1] [--speed n] [--mqtt host:port] [--keep]``."""
 
 import asyncio
 import contextlib
@@ -142,7 +142,7 @@ async def _play_all(acts: Sequence[Act], asked: float | None, options: Options, 
         for act in acts:
             if stage is not None:
                 await asyncio.to_thread(stage.children.stop)
-            stage, one = await _play(act, _for(act, asked, options), console, born_s)
+            stage, one = await _play(act, stage_options(act, asked, options), console, born_s)
             played.append(one)
             born_s = time.monotonic()
         assert stage is not None  # there is at least one act
@@ -156,11 +156,19 @@ async def _play_all(acts: Sequence[Act], asked: float | None, options: Options, 
             stage.children.stop()
 
 
-def _for(act: Act, asked: float | None, options: Options) -> Options:
+def stage_options(act: Act, asked: float | None, options: Options) -> Options:
     """The options of one act: at the speed that was asked for, or at its own."""
     speed = act.speed if asked is None else asked
     fast_s = options.fast_s if speed == 1.0 else HURRIED_SCAN_S
-    return replace(options, speed=speed, fast_s=fast_s, coordinator=act.coordinator)
+    return replace(
+        options,
+        speed=speed,
+        fast_s=fast_s,
+        racks=act.racks,
+        racky=act.racky if options.racky is None else options.racky,
+        coordinator=act.coordinator,
+        newcomers=act.newcomers,
+    )
 
 
 def _report(played: Sequence[Played], options: Options) -> dict[str, Any]:

@@ -57,7 +57,15 @@ class Asker:
     ended: list[Ended] = field(default_factory=list)
 
     async def ask(
-        self, rack: str, request: str, why: str, *, role: str = "operator", within_s: float, **args: Any
+        self,
+        rack: str,
+        request: str,
+        why: str,
+        *,
+        role: str = "operator",
+        daemon: Daemon = Daemon.VALVEY,
+        within_s: float,
+        **args: Any,
     ) -> Ended:
         """Ask, and return the end; 'late' when there was none within ``within_s`` simulated seconds.
 
@@ -65,7 +73,7 @@ class Asker:
         """
         begun_s, refusals, steps = self.now_s(), list[str](), list[str]()
         while True:
-            ident = await self._send(rack, request, role, why, args)
+            ident = await self._send(daemon, rack, request, role, why, args)
             response = await self._follow(rack, request, ident, begun_s + within_s, steps)
             took_s = self.now_s() - begun_s
             if response is None:
@@ -83,11 +91,12 @@ class Asker:
         self.told(None)
         return done
 
-    async def _send(self, rack: str, request: str, role: str, why: str, args: dict[str, Any]) -> str:
+    async def _send(self, daemon: Daemon, rack: str, request: str, role: str, why: str, args: dict[str, Any]) -> str:
         ident = str(uuid.uuid4())
-        seq = self.bus.racks[rack].state.get("state_seq")
+        nodes = self.bus.racks if daemon is Daemon.VALVEY else self.bus.rackies
+        seq = nodes[rack].state.get("state_seq")
         body = {"v": 1, "id": ident, "request": request, "args": args, "by": "demo", "why": why, "expect_seq": seq}
-        where = topic(SITE, rack, Daemon.VALVEY, Kind.REQUEST, role, CLIENT)
+        where = topic(SITE, rack, daemon, Kind.REQUEST, role, CLIENT)
         await self.bus.publish(str(where), json.dumps(body).encode())
         return ident
 

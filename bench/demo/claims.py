@@ -43,6 +43,12 @@ RETURN_C = 60.0
 #: The pump is back: every rack has what it asks for.
 RECOVERED_PCT = 95.0
 
+#: A newcomer is filled, tested, opened and burnt in: no rack in service feels more of it than of any other planned work.
+ADMIT_NEIGHBOUR_PCT = SERVICE_NEIGHBOUR_PCT
+ADMIT_TRIPS = 0.0
+#: Admitted: its first job gets the power it asks for.
+ADMITTED_POWER_PCT = 98.0
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

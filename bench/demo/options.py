@@ -14,7 +14,12 @@ MOST_SPEED = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a stage is set for. ``speed`` is simulated seconds per second, ``fast_s`` the Valveys' scan in simulated ones."""
+    """What a stage is set for.
+
+    speed      simulated seconds per second;  fast_s  the Valveys' scan in simulated ones
+    racky      racks with power shelves, and a Racky beside each Valvey; None: as the act has it
+    newcomers  racks that are not in service yet
+    """
 
     act: str = "1"
     mode: str = "constant_dp"
@@ -24,7 +29,8 @@ class Options:
     keep: bool = False
     racks: int = 4
     coordinator: bool = False
-    racky: bool = False
+    racky: bool | None = None
+    newcomers: tuple[str, ...] = ()
     fast_s: float = 0.02
     picture: Path | None = None
     out: Path = ROOT / "build" / "demo"
@@ -50,7 +56,12 @@ def parse(arguments: list[str]) -> tuple[Options, tuple[Act, ...], float | None]
         help="simulated seconds per second, of plant and Valveys alike; figures of latency are claimed at 1 only",
     )
     parser.add_argument("--mqtt", default=None, metavar="HOST:PORT", help="use this broker")
-    parser.add_argument("--racky", action="store_true", help="racks with power shelves, and a Racky beside each Valvey")
+    parser.add_argument(
+        "--racky",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="racks with power shelves, and a Racky beside each Valvey; else as each act has it",
+    )
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
     parser.add_argument(
         "--picture", type=Path, default=None, help="write the picture there as well, e.g. for the README"

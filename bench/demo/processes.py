@@ -46,6 +46,12 @@ class Children:
         path = self.log_dir / f"{name}.log"
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
+    def end(self, name: str, grace_s: float = 5.0) -> None:
+        """End one of them, as its service manager would."""
+        child = self._running.pop(name)
+        child.terminate()
+        _reap(child, time.monotonic() + grace_s)
+
     def stop(self, grace_s: float = 5.0) -> None:
         """End all of them, the newest first and each before what it depends on; nothing is left behind."""
         end_s = time.monotonic() + grace_s

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from bench.demo.broker import Broker
+from bench.demo.newcomers import TEST_HOLD_S, TIMES, bench_of, lifecycle_of, plant_of, pumps_of
 from bench.demo.options import ROOT, Options
 from firmware_sim.bench_config import usual_power
 from firmware_sim.plant_config import RackConfig
@@ -47,6 +48,8 @@ def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rac
         "fcv_kvs_m3_h": rack.fcv_kvs,
         "volume_l": rack.volume_l,
     }
+    if rack.name in options.newcomers:
+        config["limits"]["test_hold_s"] = TEST_HOLD_S
     config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
     config["policy"] = str((CONFIGS / config["policy"]).resolve())
     if options.coordinator:
@@ -71,6 +74,9 @@ def write_racky_file(options: Options, broker: Broker, ports: dict[str, Any], ra
         "reclose": "automatic",  # a rack that Valvey has back in service gets its power back by itself
     }
     config["memory"] = {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
+    if rack.name in options.newcomers:
+        config["lifecycle"] = lifecycle_of(options, ports, rack)
+        config["power"]["reclose"] = "manual"  # a rack that is being proven gets its power from its lifecycle alone
     return _write(options, broker, f"racky-{rack.name}", config)
 
 
@@ -80,8 +86,12 @@ def write_loop_file(options: Options, broker: Broker, ports: dict[str, Any], rac
     state = options.out / "state" / LOOP
     config |= {"site": SITE, "loop": LOOP, "simulated": True, "armed": True}
     config["cdu"]["tcp"] = ports["cdu"]
+    if options.newcomers:
+        config["pumps"] |= pumps_of(plant_of(options).cdu)
+    examples, config["racks"] = config["racks"], {}
     for rack in racks:
-        config["racks"][rack.name] |= {
+        config["racks"][rack.name] = {
+            **examples.get(rack.name, examples["r01"]),
             "rating_kw": rack.rated_kw,
             "flow_nominal_lpm": round(rack.design_flow_lpm, 1),
             "fcv_kvs_m3_h": rack.fcv_kvs,
@@ -91,11 +101,26 @@ def write_loop_file(options: Options, broker: Broker, ports: dict[str, Any], rac
     return _write(options, broker, LOOP, config)
 
 
+def write_bench_file(options: Options) -> Path:
+    """Write the simulator's bench with the newcomers on it."""
+    return _dump(options, "bench", bench_of(options))
+
+
+def write_gates_file(options: Options) -> Path:
+    """Write the gates that newcomers have to pass: the shipped ones, watched for a shorter while."""
+    shipped = _example("lifecycle/gates.yaml")
+    return _dump(options, "gates", shipped | {"times": shipped["times"] | TIMES})
+
+
 def _write(options: Options, broker: Broker, name: str, config: dict[str, Any]) -> Path:
     config["mqtt"] = {"host": broker.host, "port": broker.port}
     config["profiles_dir"] = str(CONFIGS / "profiles")
     if options.speed != 1.0:
         config["speed"] = options.speed
+    return _dump(options, name, config)
+
+
+def _dump(options: Options, name: str, config: dict[str, Any]) -> Path:
     path = options.out / "config" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = yaml.dump(config, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)

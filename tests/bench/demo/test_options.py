@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.demo.__main__ import stage_options
 from bench.demo.acts import ACTS
 from bench.demo.options import MOST_SPEED, parse
 from firmware_sim.bench_config import MAX_SPEED
@@ -21,6 +22,17 @@ def test_without_anything_act_1_is_played_at_its_own_speed() -> None:
     assert (options.mode, options.seed, options.keep, options.mqtt) == ("constant_dp", 1, False, None)
 
 
+@pytest.mark.parametrize(
+    ("asked", "racky"),
+    [
+        ([], False), (["--racky"], True), (["--act", "4"], True), (["--act", "4", "--no-racky"], False),
+    ],
+)  # fmt: skip
+def test_a_racky_runs_beside_each_valvey_where_an_act_has_it_or_somebody_asks(asked: list[str], racky: bool) -> None:
+    options, (act,), speed = parse(asked)
+    assert stage_options(act, speed, options).racky is racky
+
+
 def test_all_plays_every_act_in_order() -> None:
     _, acts, _ = parse(["--act", "all"])
     assert acts == tuple(ACTS.values())
@@ -32,10 +44,10 @@ def test_acts_whose_times_are_claimed_run_in_real_time_and_the_hurried_are_known
     assert all(1.0 <= act.speed <= MOST_SPEED for act in ACTS.values())
 
 
-@pytest.mark.parametrize("act", ["4", "0", "leak", ""])
+@pytest.mark.parametrize("act", ["5", "0", "leak", ""])
 def test_an_act_that_is_not_there_is_refused_with_those_that_are(act: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "--act", act)
-    assert f"ACT={act}: this version has 1 (leak), 2 (service), 3 (shortage), or all" in said
+    assert f"ACT={act}: this version has 1 (leak), 2 (service), 3 (shortage), 4 (admission), or all" in said
 
 
 @pytest.mark.parametrize("speed", ["0", "-1", "0.5", "21", "fast", "nan", "inf"])
