@@ -151,8 +151,11 @@ def _run(
     os.environ["COVERAGE_FILE"] = coverage
     heard = Heard()
     plugins: list[object] = [heard] if taken is None else [heard, Turns(taken, heard, tell)]
-    code = pytest.main([*hand, "-q", "-p", "no:xdist", *arguments], plugins=plugins)
-    answer.send((int(code), dict(heard.took_s), dict(heard.ended)))
+    code: int = pytest.ExitCode.INTERNAL_ERROR
+    try:
+        code = pytest.main([*hand, "-q", "-p", "no:xdist", *arguments], plugins=plugins)
+    finally:  # also when pytest's own end fails, as by a process that a test left running
+        answer.send((int(code), dict(heard.took_s), dict(heard.ended)))
 
 
 class Outcome:

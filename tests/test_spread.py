@@ -36,6 +36,7 @@ def test_what_takes_seconds_and_what_needs_sockets_is_left_out_of_the_quick_run(
         ("def test_two(): assert False", False, {"passed": 1, "failed": 1}),
         ("import nothing_of_that_name", False, {"passed": 1}),
         ("import os\ndef test_two(): os._exit(0)", False, {"passed": 1, "died": 1}),
+        ("import sys\ndef test_two(request): request.config.add_cleanup(sys.exit)", False, {"passed": 2}),
     ],
 )
 def test_whatever_one_process_does_the_whole_run_says_it(
