@@ -14,7 +14,7 @@ from valvey.commissioning.answers import Asked, FromFile, QuitError, Terminal, r
 from valvey.commissioning.line import Line
 from valvey.commissioning.plan import lines_of, not_covered
 from valvey.commissioning.session import RefusedError, Session, UnreachableError
-from valvey.commissioning.signoff import Lack, SignOff, lacks
+from valvey.commissioning.signoff import NOT_DONE, Lack, SignOff, lacks
 from valvey.config import RackConfig, field_digest
 from valvey.paths import Paths
 
@@ -106,7 +106,9 @@ def _plan_text(config: RackConfig, lines: tuple[Line, ...]) -> str:
 
 
 def _result_text(record: SignOff, missing: list[Lack], path: Path) -> str:
-    rows = [f"{one.line}: {one.what}" for one in missing]
+    undone = [one for one in missing if one.what == NOT_DONE]
+    rows = [f"{one.line}: {one.what}" for one in missing if one.what != NOT_DONE]
+    rows += [f"{len(undone)} lines are not done yet, the next is {undone[0].line}"] if undone else []
     state = (
         f"signed by {record.signed.by}, {record.signed.at}"
         if record.signed is not None and not missing

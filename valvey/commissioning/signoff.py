@@ -18,6 +18,7 @@ from valvey.commissioning.line import Facts, Line
 
 SCHEMA = "valvey-sign-off/1"
 DONE = frozenset({Verdict.PASS, Verdict.WAIVED})
+NOT_DONE = "was not done"
 MOST_BYTES = 2_000_000
 
 
@@ -167,7 +168,7 @@ def lacks(record: SignOff, site: str, rack: str, digest: str, lines: Iterable[Li
     for line in lines:
         entry = record.entry(line.id)
         if entry is None:
-            out.append(Lack(line.id, "was not done"))
+            out.append(Lack(line.id, NOT_DONE))
         elif entry.verdict not in DONE:
             out.append(Lack(line.id, f"{entry.verdict}: {entry.why}"))
     if record.signed is None:
