@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from fieldkit.service import InstanceLock
 from tests.valvey.commissioning.test_files import a_rack, shut

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from fieldkit.clock import settle
 from fieldkit.reading import Quality, Reading, Reason, bad
 from fieldkit.units import Unit
 from valvey.commissioning.hand import _end, _rose
@@ -22,7 +23,7 @@ async def test_a_task_that_loses_its_first_cancellation_is_cancelled_again() -> 
         raise ValueError("a bug")
 
     tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]
-    await asyncio.sleep(0)
+    await settle()
     ended = await _end(tasks)
     assert (ended[0], str(ended[1])) == (None, "a bug")
 
