@@ -7,6 +7,8 @@ from enum import StrEnum
 from bench.hil.file import Loaded
 
 OUTPUTS = ("XV-101", "XV-102", "XV-103", "XV-104", "FCV-101", "XS-101")
+FAST = 5.0
+"""Speed of the simulated bench where nothing but its physics takes long."""
 
 
 class Stand(StrEnum):

@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bench.hil.file import COILS, SWITCHES, Loaded
 from bench.hil.plan import Plan, Stand
@@ -52,6 +53,8 @@ class Rack(ABC):
         self.watch = Watch(loaded.rack)
         self.lasts = True
         self.plan = Plan()
+        self.strokes: dict[str, Any] = {}
+        """By valve, what was seen of its stroke: one stroke answers several questions."""
 
     @property
     def config(self) -> RackConfig:
@@ -77,6 +80,11 @@ class Rack(ABC):
         except WatchError as error:
             return self.wrong() or [str(error)]
         return []
+
+    def settle(self, seconds: float) -> None:
+        """Let the rack stand untouched, in its own time: Valvey is quicker than its sheet in its first seconds."""
+        until_s = self.watch.now_s() + seconds / self.speed
+        self.watch.wait(lambda: True if self.watch.now_s() > until_s else None, seconds + 5.0, "the end of the wait")
 
     def seconds(self, begun_s: float, ended_s: float) -> float:
         """Between two times of the watch, in the rack's time."""
@@ -138,6 +146,7 @@ class Rack(ABC):
         demand = {one.point: value if tag == valve else 0.0 for tag, one in valves.items()}
         field = Field(self.config, BootClock(), lambda _name, _what: None)
         try:
+            await field.devices[place.bus].write(dict.fromkeys(demand, 0.0))  # what lapsed is sealed out until then
             acknowledged_s = await field.devices[place.bus].write(demand)
             until_s = time.monotonic() + hold_s
             while (left_s := until_s - time.monotonic()) > 0.0:

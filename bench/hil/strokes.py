@@ -27,7 +27,14 @@ class Strokes:
 
 
 def strokes(rack: Rack, valve: str) -> Strokes:
-    """Open a valve of an isolated rack by hand and shut it again, and say what was seen. Raises WatchError, LinkError."""
+    """Open a valve of an isolated rack by hand and shut it again, once a rack. Raises WatchError, LinkError."""
+    if valve not in rack.strokes:
+        rack.strokes[valve] = _strokes(rack, valve)
+    found: Strokes = rack.strokes[valve]
+    return found
+
+
+def _strokes(rack: Rack, valve: str) -> Strokes:
     declared, (opened, shut) = rack.bench.data.valves[valve], SWITCHES[valve]
     travel_s = (declared.open_s or 2.0 * declared.shut_s) + declared.tolerance_s + DRY_S
     begun_s, coil = rack.watch.now_s(), COILS[valve]

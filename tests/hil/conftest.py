@@ -45,9 +45,9 @@ def option(config: pytest.Config, name: str) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if option(config, "dry_run") or not hasattr(config.option, "target"):
-        return
     config.stash[RUN] = Run(option(config, "target"))
+    if option(config, "dry_run") or not hasattr(config.option, "target"):
+        return  # nothing is run, or these tests are a part of a larger run, which has reports of its own
     config.stash[PAGE] = option(config, "report")
     if not config.option.xmlpath:
         config.option.xmlpath = str(option(config, "report").parent / "junit.xml")
@@ -58,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     target, dry = option(config, "target"), option(config, "dry_run")
+    ours = sorted((item for item in items if HERE in item.path.parents), key=_turn)
+    items[:] = [item for item in items if HERE not in item.path.parents] + ours
     for item in items:
         if HERE not in item.path.parents:
             continue
@@ -67,6 +69,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(0), append=False)
         if not dry and (why := skipped(item, target, destructive=option(config, "destructive"))):
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _turn(item: pytest.Item) -> tuple[int, float, bool]:
+    """Tests that share a rack come one after the other, what takes it out of service last."""
+    plan, order = plan_of(item), [Stand.ISOLATED, Stand.IN_SERVICE, Stand.NOTHING]
+    return order.index(plan.stand), plan.speed, item.get_closest_marker("destructive") is not None
 
 
 def skipped(item: pytest.Item, target: str, *, destructive: bool) -> str | None:
@@ -128,7 +136,7 @@ def sentence(item: pytest.Item) -> str:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if HERE in item.path.parents and RUN in item.config.stash:
+    if HERE in item.path.parents:
         run = item.config.stash[RUN]
         found = run.found.setdefault(item.nodeid, Found(item.nodeid, sentence(item)))
         if report.when == "setup" and not report.skipped:
@@ -142,12 +150,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if RUN in session.config.stash and session.config.stash[RUN].found:
+    if PAGE in session.config.stash and session.config.stash[RUN].found:
         write(session.config.stash[RUN], session.config.stash[PAGE])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if RUN in config.stash and config.stash[RUN].found:
+    if PAGE in config.stash and config.stash[RUN].found:
         terminalreporter.write_line(f"bench report: {config.stash[PAGE]}")
 
 

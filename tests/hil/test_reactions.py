@@ -10,13 +10,14 @@ import pytest
 from bench.demands import LIMIT_MS, Case, round_of
 from bench.demo.plots import Line, Plot
 from bench.hil.file import COILS, NOTHING
-from bench.hil.plan import OUTPUTS, Plan, Stand
+from bench.hil.plan import FAST, OUTPUTS, Plan, Stand
 from bench.hil.racks import Racks
 from bench.hil.report import Found
 from bench.hil.stand import Rack
 from bench.latency import Figures, percentile
 
-FAST = 5.0
+SHORT_HOLDS_S = 6.0
+"""For 5 s after a start a demand is acted on sooner than the sheet says."""
 READ_BACK_MS: dict[str, float] = {}
 """Leak seen → coil seen off, its hold subtracted, by zone; this run's."""
 WET = "wet {zone}: {place}"
@@ -33,6 +34,7 @@ def test_a_wet_leak_zone_opens_the_permit_and_shuts_the_valves_within_the_respon
         pytest.skip(f"{zone} is not in the bench's file")
     row = min(rack.bench.rows_of(zone), key=lambda line: line.total_s)
     within_s = row.total_s - row.lag_s - row.delay_s  # what the panel waits is over when it says wet
+    rack.settle(SHORT_HOLDS_S)
     seen_s = rack.wet(zone)
     off_s = rack.wait_for("XI-101", 0.0, seen_s, within_s)
     shut_s = max(rack.wait_for(tag, 1.0, seen_s, within_s) for tag in ("ZSC-101", "ZSC-102"))
@@ -49,9 +51,7 @@ def test_a_wet_leak_zone_opens_the_permit_and_shuts_the_valves_within_the_respon
 
 @pytest.mark.destructive
 @pytest.mark.parametrize("bus", ["transmitters"])
-@pytest.mark.does(
-    Plan(Stand.IN_SERVICE, OUTPUTS, person=("pull the cable of {bus} ({way})", f"put it back; {AFTER}"), speed=FAST)
-)
+@pytest.mark.does(Plan(Stand.IN_SERVICE, OUTPUTS, person=("pull the cable of {bus} ({way})", f"put it back; {AFTER}")))
 def test_a_device_that_falls_silent_is_answered_as_declared(
     rack: Rack, bus: str, measured: Callable[..., None]
 ) -> None:

@@ -5,22 +5,24 @@ from collections.abc import Callable
 import pytest
 
 from bench.hil.identity import identities
-from bench.hil.plan import Plan, Stand
+from bench.hil.plan import FAST, OUTPUTS, Plan, Stand
 from bench.hil.simulated import SimulatedRack
 from bench.hil.stand import Rack
 
+OBJECT = {"product": "product_code"}
+"""What the bench's file calls otherwise than the standard's object."""
 LATE_MS = 400.0
 LATE_S = 2.5
 
 
-@pytest.mark.does(Plan(Stand.ISOLATED))
+@pytest.mark.does(Plan(Stand.ISOLATED, speed=FAST))
 def test_every_device_is_what_the_bench_file_and_its_profile_say(rack: Rack, measured: Callable[..., None]) -> None:
     found = {one.bus: one for one in identities(rack.config)}
     wrong = [f"{bus}: {one.error}" for bus, one in found.items() if one.error]
     wrong += [f"{bus}: is not what profile {one.profile} describes" for bus, one in found.items() if one.fits is False]
     for bus, expected in rack.bench.data.devices.items():
         for key, value in expected.model_dump(exclude_none=True).items():
-            said = found[bus].objects.get(key)
+            said = found[bus].objects.get(OBJECT.get(key, key))
             if said != value:
                 wrong.append(f"{bus}: {key} is {said!r}, not {value!r}")
     for bus, one in found.items():
@@ -28,7 +30,7 @@ def test_every_device_is_what_the_bench_file_and_its_profile_say(rack: Rack, mea
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.does(Plan(Stand.IN_SERVICE))
+@pytest.mark.does(Plan(Stand.IN_SERVICE, OUTPUTS))
 def test_every_configured_point_reads_good_and_within_its_range(rack: Rack, measured: Callable[..., None]) -> None:
     begun_s = rack.watch.now_s()
     slow_s = rack.config.data.scan.normal_s * 3
@@ -44,7 +46,7 @@ def test_every_configured_point_reads_good_and_within_its_range(rack: Rack, meas
 
 
 @pytest.mark.sim_only
-@pytest.mark.does(Plan(Stand.ISOLATED))
+@pytest.mark.does(Plan(Stand.ISOLATED, speed=FAST))
 def test_no_late_reply_is_taken_for_the_answer_to_another_request(
     rack: SimulatedRack, measured: Callable[..., None]
 ) -> None:
