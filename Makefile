@@ -17,7 +17,7 @@ SPREAD      := $(PY) -m tests.spread
 RACKY_FILES := $(wildcard configs/racky*.yaml)
 RACK_FILES  := $(filter-out $(RACKY_FILES),$(wildcard configs/*.yaml))
 
-.PHONY: help setup demo test unit coverage wire test-long lint types docs docs-check check-config field-cases mutation fuzz bench lock system-packages clean
+.PHONY: help setup demo test unit coverage wire hil test-long lint types docs docs-check check-config field-cases mutation fuzz bench lock system-packages clean
 .PHONY: mosquitto-under-ci
 
 help: ## list the targets
@@ -78,6 +78,12 @@ coverage: $(DEV_STAMP) ## every branch of valvey/core and racky/core must be tak
 
 wire: $(DEV_STAMP) mosquitto-under-ci ## the tests on real Modbus TCP and a real MQTT broker
 	@$(SPREAD) --wire $(PYTEST_ARGS)
+
+HIL_FLAGS = --target $(or $(TARGET),sim) $(if $(BENCH),--bench $(BENCH)) $(if $(filter-out 0,$(DRY_RUN)),--dry-run) \
+            $(if $(filter-out 0,$(DESTRUCTIVE)),--destructive)
+
+hil: $(DEV_STAMP) ## a rack on the bench, into build/hil/: [TARGET=sim|hil] [BENCH=file] [DRY_RUN=1] [DESTRUCTIVE=1]
+	@$(PYTEST) tests/hil -p no:pytest_cov $(HIL_FLAGS) $(PYTEST_ARGS)
 
 test-long: $(DEV_STAMP) mosquitto-under-ci ## the tests that take minutes
 	@$(PYTEST) tests -m long $(PYTEST_ARGS)

@@ -32,6 +32,7 @@ STAGES = (
     ("types", "make types", 300.0),
     ("imports", BIN + "lint-imports", 180.0),
     ("test", "make test", 3000.0),
+    ("hil", "make hil", 300.0),
     ("fuzz", "make fuzz RUNS=200000", 900.0),
     ("docs", "make docs-check", 120.0),
     ("config", "make check-config", 120.0),

@@ -38,6 +38,8 @@ def _strokes(rack: Rack, valve: str) -> Strokes:
     declared, (opened, shut) = rack.bench.data.valves[valve], SWITCHES[valve]
     travel_s = (declared.open_s or 2.0 * declared.shut_s) + declared.tolerance_s + DRY_S
     begun_s, coil = rack.watch.now_s(), COILS[valve]
+    names = [name for pair in SWITCHES.values() for name in pair if name in rack.config.data.tags and name is not None]
+    before = {name: rack.watch.latest(name).value for name in names}  # the next scan may find it moved already
     rack.move(valve, 1.0, travel_s)
     energised_s = rack.wait_for(coil, 1.0, begun_s, 1.0)
     arrived_s = None if opened is None else rack.wait_for(opened, 1.0, energised_s, 1.0)
@@ -45,10 +47,7 @@ def _strokes(rack: Rack, valve: str) -> Strokes:
     rack.move(valve, 0.0, declared.shut_s + declared.tolerance_s + DRY_S)
     dropped_s = rack.wait_for(coil, 0.0, down_s, 1.0)
     landed_s = rack.wait_for(shut, 1.0, dropped_s, 1.0)
-    known = {
-        name: [one.value for one in rack.watch.since(name, begun_s)]
-        for switches in SWITCHES.values() for name in switches if name in rack.config.data.tags and name is not None
-    }  # fmt: skip
+    known = {name: [before[name], *(one.value for one in rack.watch.since(name, begun_s))] for name in names}
     own = [name for name in (shut, opened) if name is not None]
     made = [] if opened is None else zip(known[shut], known[opened], strict=False)
     return Strokes(

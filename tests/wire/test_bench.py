@@ -104,7 +104,7 @@ def test_the_same_tests_run_against_devices_that_are_only_known_by_their_address
         assert [one["what"] for one in rig.stamps(since, "r01") if one["what"].startswith("X")] == []
     page = report.read_text(encoding="utf-8")
     assert "on hardware" in page
-    assert "product racky-valve-ctrl" in page
+    assert "product_code racky-valve-ctrl" in page
     suite = ET.parse(report.with_name("junit.xml")).getroot()
     told = {one.get("name"): one.get("value") for one in suite.iter("property")}
     assert len(str(told["configuration_digest"])) == 64
