@@ -28,7 +28,7 @@ THERE_S = 20.0
 ENDS = frozenset({"PRODUCTION", "QUARANTINED"})
 _SAYS = {
     "IDENTIFIED": "every device is the one that was ordered",
-    "FIRMWARE": "its devices are one firmware behind and are updated, one at a time, without power",
+    "FIRMWARE": "devices that are behind the manifest are updated, one at a time, without power",
     "COOLING": "Valvey is asked to fill it, to test its pressure and its valves, and to open it",
     "POWER": "its shelves are switched on in sequence",
     "VALIDATION": "burn-in, watched by thermal gates",
@@ -77,8 +77,9 @@ class _Newcomer:
 
     async def racked(self, known: list[RackConfig]) -> bool:
         """Connect it, let the loop know it, and arm its Valvey; whether that was done."""
-        name, weak = self.rack.name, ", with a hose that is weak, which nobody knows" if self.rack.name == WEAK else ""
-        self.screen.say(f"{name}  is racked: dry, shut, its shelves off and one firmware behind{weak}")
+        name = self.rack.name
+        secret = "and with a hose that is weak, which nobody knows" if name == WEAK else "and one firmware behind"
+        self.screen.say(f"{name}  is racked: dry, shut, its shelves off {secret}")
         loop = self.bus.loops[LOOP].state.get("boot_id"), self.bus.loops[LOOP].state.get("config_digest")
         await asyncio.to_thread(set_up, self.stage, self.rack, known)
 
@@ -146,5 +147,6 @@ class _Newcomer:
         course.report = life["report"]
         progress = life["progress"]
         if progress is not None:
-            where = f"{state} {step}" + (f" ({life['remark']})" if life["remark"] else "")
+            remark = life["remark"] if self.screen.console.is_terminal else ""  # in a file each would be a line
+            where = f"{state} {step}" + (f" ({remark})" if remark else "")
             self.screen.progress(Progress(name, "admission", where, progress["percent"], progress["eta_s"]))

@@ -77,7 +77,7 @@ def outcome_of(
         act=act,
         claims=claims,
         title=f"{NEW} is proven and admitted; {WEAK}, with a weak hose, is refused",
-        story="Each newcomer was racked dry, shut, unpowered and one firmware behind. A person armed its Valvey and asked its Racky for the "
+        story=f"Each newcomer was racked dry, shut and unpowered, {NEW} one firmware behind. A person armed its Valvey and asked its Racky for the "
         "admission. Racky identified and updated its devices, had Valvey fill, test and open it, powered it in sequence and burnt it in. "
         "A gate that is not met refuses the rack; only a rack that met every one enters PRODUCTION.",
         plots=_plots(samples, t_s, [course.rack for course in courses]),

@@ -43,8 +43,9 @@ RETURN_C = 60.0
 #: The pump is back: every rack has what it asks for.
 RECOVERED_PCT = 95.0
 
-#: A newcomer is filled, tested, opened and burnt in: no rack in service feels more of it than of any other planned work.
-ADMIT_NEIGHBOUR_PCT = SERVICE_NEIGHBOUR_PCT
+#: A newcomer is filled, tested, opened and burnt in. Its gates take FCV-101 wide open and to nominal in service, where the coordinator holds no
+#: neighbour's flow: their own flow control gives back what that takes.
+ADMIT_NEIGHBOUR_PCT = 5.0
 ADMIT_TRIPS = 0.0
 #: Admitted: its first job gets the power it asks for.
 ADMITTED_POWER_PCT = 98.0

@@ -12,7 +12,7 @@ from firmware_sim.plant_config import CduConfig, CduMode, PlantConfig, RackConfi
 
 RATED_KW = 132.0
 BEHIND = "1.0.0"
-"""Firmware of a newcomer's shelves: one behind the manifest."""
+"""Firmware of the first newcomer's shelves: one behind the manifest."""
 WEAK = "r06"
 """The newcomer whose hose is weak: it loses 50 mL/min at 200 kPa and nothing below 120 kPa."""
 IN_SERVICE_LOAD = 0.75
@@ -50,8 +50,8 @@ def _row(rack: RackConfig, new: bool) -> dict[str, Any]:
     if new:
         row["start"] = str(Start.DRAINED)
         row["plant"] = {"volume_l": rack.volume_l}
-        row["power"]["firmware"] = BEHIND
-        row["faults"] = [{"kind": "weak_hose"}] if rack.name == WEAK else []
+        row |= {"faults": [{"kind": "weak_hose"}]} if rack.name == WEAK else {}
+        row["power"] |= {} if rack.name == WEAK else {"firmware": BEHIND}
     return row
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from racky.core.firmware import share
+from racky.core.inventory import behind
 from racky.core.lifecycle_chart import PROVING, STEPS, Step
-from racky.core.lifecycle_did import age_s
+from racky.core.lifecycle_did import age_s, devices
 from racky.core.plan import Times
 from racky.core.updating import image_of
 from racky.core.view import View
@@ -48,6 +49,7 @@ def progress(view: View) -> Progress | None:
     if life.update is not None:
         image, box = image_of(plan, view, life.update.device)
         part = 0.0 if image is None or box is None else share(life.update, image, box)
+        part = (len(life.updated) + part) / (len(life.updated) + max(1, len(behind(plan.manifest, devices(view)))))
     if life.step is Step.DIAGNOSE:
         part = len(life.diagnosed) / max(1, sum(not one.load for one in plan.diagnostics))
     total_s, done_s = sum(takes_s), sum(takes_s[:place]) + part * takes_s[place]
