@@ -16,7 +16,7 @@ from pyModbusTCP.client import ModbusClient
 
 from tests.wire.guarded import ROOT, Guarded, bench
 
-SPEED = 4.0
+SPEED = 6.0
 pytestmark = pytest.mark.timeout(90)
 
 #: What the command asks for -> the fault of the simulator that is it; it is ended when the command asks for that.
