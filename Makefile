@@ -15,7 +15,7 @@ TYPED       := $(PACKAGES) $(wildcard bench tests)
 PYTEST      := $(PY) -m pytest
 SPREAD      := $(PY) -m tests.spread
 RACKY_FILES := $(wildcard configs/racky*.yaml)
-RACK_FILES  := $(filter-out $(RACKY_FILES),$(wildcard configs/*.yaml))
+RACK_FILES  := $(filter-out $(RACKY_FILES) configs/bench.yaml,$(wildcard configs/*.yaml))
 
 .PHONY: help setup demo test unit coverage wire hil test-long lint types docs docs-check check-config field-cases mutation fuzz bench lock system-packages clean
 .PHONY: mosquitto-under-ci

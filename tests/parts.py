@@ -79,4 +79,5 @@ ALONE = frozenset({
     "wire/test_protection_kills.py",
     "wire/test_protection_latency.py",
     "wire/test_protection_restart.py",
+    "wire/test_valvey_start.py",
 })
