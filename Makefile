@@ -57,7 +57,7 @@ DEMO_FLAGS = $(if $(filter-out 0,$(KEEP)),--keep) $(if $(ACT),--act $(ACT)) $(if
              $(if $(RACKY),$(if $(filter 0,$(RACKY)),--no-racky,--racky)) $(if $(SEED),--seed $(SEED)) $(if $(MODE),--mode $(MODE)) $(if $(MQTT),--mqtt $(MQTT))
 
 # The sources are compiled once, for six processes that start together; what is up to date costs a look at its time.
-demo: $(DEMO_STAMP) ## four racks, live: [KEEP=1] [RACKY=0|1] [ACT=1|2|3|4|all] [SPEED=n] [SEED=n] [MODE=constant_dp|fixed_speed|constant_flow] [MQTT=host:port]
+demo: $(DEMO_STAMP) ## four racks, live: [KEEP=1] [RACKY=0] [ACT=1|2|3|4|all] [SPEED=n] [SEED=n] [MODE=constant_dp|fixed_speed|constant_flow] [MQTT=host:port]
 	@$(PY) -m compileall -qq $(PACKAGES) bench || true
 	@$(PY) -m bench.demo $(DEMO_FLAGS)
 

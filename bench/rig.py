@@ -202,7 +202,7 @@ class Rig:
         self._control = places["control"]
         host, port = self._broker or ("127.0.0.1", 1)
         self._stage = Stage(
-            Options(speed=self.speed, out=self.folder),
+            Options(speed=self.speed, racky=False, out=self.folder),
             self._children,
             Broker(host, port, "mosquitto"),
             self._control,

@@ -165,7 +165,6 @@ def stage_options(act: Act, asked: float | None, options: Options) -> Options:
         speed=speed,
         fast_s=fast_s,
         racks=act.racks,
-        racky=act.racky if options.racky is None else options.racky,
         coordinator=act.coordinator,
         newcomers=act.newcomers,
     )

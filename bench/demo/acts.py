@@ -22,7 +22,6 @@ class Act:
     coordinator  whether the loop's coordinator plays along
     module       where ``play`` is; imported when the act is played
     racks        in service
-    racky        a Racky runs beside each Valvey unless the user says otherwise
     newcomers    racks that stand on the header, dry and shut, and are set up while the act is played
     """
 
@@ -33,7 +32,6 @@ class Act:
     coordinator: bool
     module: str
     racks: int = 4
-    racky: bool = False
     newcomers: tuple[str, ...] = ()
 
     def play(self) -> "Play":
@@ -46,7 +44,7 @@ _ROWS = (
     Act("1", "leak",     "a leak: one rack is shut off, its neighbours do not feel it",            1.0, False, "bench.demo.leak"),
     Act("2", "service",  "a service: one rack is isolated, drained, filled, tested and returned",  5.0, True,  "bench.demo.service"),
     Act("3", "shortage", "a pump trips: the flow that is left is shared by priority",              5.0, True,  "bench.demo.shortage"),
-    Act("4", "admission", "a new rack is proven and admitted; one with a weak hose is refused",  5.0, True, "bench.demo.admission", racks=2, racky=True, newcomers=("r05", "r06")),
+    Act("4", "admission", "a new rack is proven and admitted; one with a weak hose is refused",  5.0, True, "bench.demo.admission", racks=2, newcomers=("r05", "r06")),
 )
 # fmt: on
 ACTS: dict[str, Act] = {act.number: act for act in _ROWS}

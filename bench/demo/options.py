@@ -17,7 +17,7 @@ class Options:
     """What a stage is set for.
 
     speed      simulated seconds per second;  fast_s  the Valveys' scan in simulated ones
-    racky      racks with power shelves, and a Racky beside each Valvey; None: as the act has it
+    racky      racks with power shelves, and a Racky beside each Valvey
     newcomers  racks that are not in service yet
     """
 
@@ -29,7 +29,7 @@ class Options:
     keep: bool = False
     racks: int = 4
     coordinator: bool = False
-    racky: bool | None = None
+    racky: bool = True
     newcomers: tuple[str, ...] = ()
     fast_s: float = 0.02
     picture: Path | None = None
@@ -59,8 +59,8 @@ def parse(arguments: list[str]) -> tuple[Options, tuple[Act, ...], float | None]
     parser.add_argument(
         "--racky",
         action=argparse.BooleanOptionalAction,
-        default=None,
-        help="racks with power shelves, and a Racky beside each Valvey; else as each act has it",
+        default=True,
+        help="racks with power shelves, and a Racky beside each Valvey",
     )
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
     parser.add_argument(
