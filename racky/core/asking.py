@@ -72,7 +72,7 @@ def _wait(view: View, asking: Asking, way: frozenset[str], args: Mapping[str, An
             return Asked(_later(view, told))
         if told.status in {"failed", "cancelled", "expired"}:
             return Asked(forgotten(life), failed=told.reason or f"'{asking.request}' was {told.status}")
-        if asking.accepted_s is None:
+        if asking.accepted_s is None and told.status != "progress":  # what waits for its lease tells that, too
             asking = replace(asking, accepted_s=view.now_s)
         if told.step is not None:
             percent = "" if told.percent is None else f" {told.percent:.0f} %"

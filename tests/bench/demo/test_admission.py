@@ -74,8 +74,8 @@ def test_every_file_of_the_site_is_sound_and_newcomers_have_every_shipped_gate(t
     assert list(loop.data.racks) == ["r01", "r02", NEW]
 
 
-def gate(name: str, ok: bool = True) -> dict[str, Any]:
-    return {"gate": name, "stage": "COOLING", "text": name, "measured": 1.0, "low": 1.0, "high": None, "unit": "-", "ok": ok, "detail": "d"}  # fmt: skip
+def gate(name: str, ok: bool = True, detail: str = "d") -> dict[str, Any]:
+    return {"gate": name, "stage": "COOLING", "text": name, "measured": 1.0, "low": 1.0, "high": None, "unit": "-", "ok": ok, "detail": detail}  # fmt: skip
 
 
 def course(rack: str, state: str, *gates: dict[str, Any]) -> Course:
@@ -102,7 +102,12 @@ def claims(
 
 
 GOOD = course(NEW, "PRODUCTION", gate("devices"), gate("tightness"))
-REFUSED = course(WEAK, "QUARANTINED", gate("devices"), gate("work", ok=False))
+REFUSED = course(
+    WEAK,
+    "QUARANTINED",
+    gate("devices"),
+    gate("work", ok=False, detail="'fill' failed: the rack does not hold its pressure"),
+)
 
 
 def test_a_good_rack_admitted_and_a_weak_one_refused_is_what_is_claimed(tmp_path: Path) -> None:
@@ -116,6 +121,11 @@ def test_a_good_rack_admitted_and_a_weak_one_refused_is_what_is_claimed(tmp_path
         ((course(NEW, "VALIDATION", gate("work")), REFUSED), {}, {"admit.r05", "admit.power"}),
         ((GOOD, course(WEAK, "PRODUCTION", gate("work"))), {}, {"refuse.weak_hose"}),
         ((GOOD, course(WEAK, "QUARANTINED", gate("inlet", ok=False))), {}, {"refuse.weak_hose"}),
+        (
+            (GOOD, course(WEAK, "QUARANTINED", gate("work", ok=False, detail="'fill' was given up"))),
+            {},
+            {"refuse.weak_hose"},
+        ),
         ((GOOD,), {}, {"refuse.weak_hose", "refuse.unpowered"}),
         ((), {}, {"admit.r05", "admit.power", "refuse.weak_hose", "refuse.unpowered"}),
         ((GOOD, REFUSED), {"weak_kw": 5.0}, {"refuse.unpowered"}),

@@ -69,6 +69,17 @@ def test_once_it_is_accepted_it_is_waited_for() -> None:
     assert fill(view(ACCEPTED, told("succeeded"), state="FILLING")).failed is None
 
 
+def test_what_waits_for_its_lease_is_not_accepted_yet_and_may_still_be_refused() -> None:
+    waiting = fill(view(ASKED, told("progress", step="hold", percent=0.0)))
+    assert waiting.life.asking == Asking("life-3-1", "fill", 90.0)
+    assert waiting.life.remark == "fill: hold 0 %"
+    assert fill(view(waiting.life, now_s=100.0 + 2 * GRACE_S)).failed is None
+    refused = fill(view(waiting.life, told("refused", reason="no lease")))
+    assert (refused.failed, refused.life.asking, refused.life.quiet_s) == (None, None, 105.0)
+    both = fill(view(ASKED, told("progress", step="hold"), told("refused", reason="no lease")))
+    assert (both.failed, both.life.asking) == (None, None)
+
+
 def test_what_ends_at_once_is_done_when_it_is_accepted() -> None:
     asked = ask(view(ASKED, told("accepted")), "fill", frozenset())
     assert (asked.done, asked.life.asking) == (True, None)
