@@ -21,7 +21,7 @@ from fieldkit.topics import Daemon
 from firmware_sim.plant_config import RackConfig
 
 EVERY_S = 1.0
-SETTLE_S, LONGEST_S = 30.0, 2400.0
+SETTLE_S, LONGEST_S = 60.0, 2400.0
 """Simulated seconds: the racks in service before anything is done, and the longest that one admission may take."""
 THERE_S = 20.0
 """Real seconds for a newcomer's processes to be heard."""

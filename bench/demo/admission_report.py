@@ -120,11 +120,12 @@ def _newcomer(stage: Stage, course: Course, samples: Samples) -> dict[str, Any]:
 
 
 def _neighbour(name: str, samples: Samples, begin_s: float, trips: int) -> dict[str, Any]:
-    """Flow against what the rack asked for then, as a mean over ten seconds, against the same before anything was done."""
+    """Flow against what the rack asked for then, as a mean over ten seconds, from ``begin_s`` on."""
     wish, first = samples.wish(name), samples.after(begin_s)
-    before = fmean(wish[samples.after(begin_s - WINDOW_S) : first])
-    changes = [100.0 * (one / before - 1.0) for one in rolling_mean(samples.t_s[first:], wish[first:], WINDOW_S)]
-    return {"rack": name, "worst_pct": round(furthest(changes), 3), "trips": trips}
+    changes = [100.0 * (one - 1.0) for one in rolling_mean(samples.t_s[first:], wish[first:], WINDOW_S)]
+    worst = furthest(changes)
+    at_s = samples.t_s[first + changes.index(worst)] - begin_s if changes else 0.0
+    return {"rack": name, "worst_pct": round(worst, 3), "worst_at_s": round(at_s, 1), "trips": trips}
 
 
 def _claims(act: dict[str, Any]) -> list[Claim]:
@@ -179,8 +180,10 @@ def _limit(value: object) -> str:
 
 
 def _neighbour_rows(neighbours: Sequence[dict[str, Any]]) -> Rows:
-    rows = [(one["rack"], f"{one['worst_pct']:+.2f}", str(one["trips"])) for one in neighbours]
-    return Rows("the racks in service meanwhile", ("rack", "furthest flow from its wish %", "trips"), rows)
+    rows = [
+        (one["rack"], f"{one['worst_pct']:+.2f}", f"{one['worst_at_s']:.0f}", str(one["trips"])) for one in neighbours
+    ]
+    return Rows("the racks in service meanwhile", ("rack", "furthest flow from its wish %", "at s", "trips"), rows)
 
 
 def _plots(samples: Samples, t_s: list[float], new: Sequence[str]) -> list[Plot]:

@@ -43,9 +43,9 @@ RETURN_C = 60.0
 #: The pump is back: every rack has what it asks for.
 RECOVERED_PCT = 95.0
 
-#: A newcomer is filled, tested, opened and burnt in. Its gates take FCV-101 wide open and to nominal in service, where the coordinator holds no
-#: neighbour's flow: their own flow control gives back what that takes.
-ADMIT_NEIGHBOUR_PCT = 5.0
+#: A newcomer is filled, tested, opened wide and burnt in: no neighbour's flow, as a mean over 10 s, is further from what it asks for. By itself it
+#: may stand 2 % away while what a rack asks for creeps: FCV-101 is not moved by less than its command band.
+ADMIT_NEIGHBOUR_PCT = 3.0
 ADMIT_TRIPS = 0.0
 #: Admitted: its first job gets the power it asks for.
 ADMITTED_POWER_PCT = 98.0

@@ -83,7 +83,7 @@ def course(rack: str, state: str, *gates: dict[str, Any]) -> Course:
 
 
 def claims(
-    tmp_path: Path, *courses: Course, weak_kw: float = 0.0, trips: int = 0, job_kw: float = 132.0
+    tmp_path: Path, *courses: Course, weak_kw: float = 0.0, trips: int = 0, job_kw: float = 132.0, flow: float = 1.0
 ) -> dict[str, bool]:
     made, samples = options(tmp_path), Samples()
     racks = plant_of(made).racks
@@ -94,6 +94,8 @@ def claims(
         samples.asked[rack.name] = [None] * 100
     samples.racks[NEW]["busbar_kw"] = [job_kw] * 100
     samples.racks[WEAK]["busbar_kw"] = [weak_kw] * 100
+    samples.asked["r01"] = [1.0] * 100
+    samples.racks["r01"]["flow_supply_lpm"] = [1.0] * 60 + [flow] * 40
     stage = Stage(made, Children(tmp_path / "logs"), BROKER, "", {}, racks[:2], racks[2:])
     outcome = outcome_of(stage, samples, courses, {"r01": trips}, 20.0)
     assert outcome.act["ok"] is all(claim.ok for claim in outcome.claims)
@@ -129,6 +131,8 @@ def test_a_good_rack_admitted_and_a_weak_one_refused_is_what_is_claimed(tmp_path
         ((GOOD,), {}, {"refuse.weak_hose", "refuse.unpowered"}),
         ((), {}, {"admit.r05", "admit.power", "refuse.weak_hose", "refuse.unpowered"}),
         ((GOOD, REFUSED), {"weak_kw": 5.0}, {"refuse.unpowered"}),
+        ((GOOD, REFUSED), {"flow": 0.969}, {"admit.neighbours"}),
+        ((GOOD, REFUSED), {"flow": 0.971}, set()),
         ((GOOD, REFUSED), {"trips": 1}, {"admit.trips"}),
         ((GOOD, REFUSED), {"job_kw": 100.0}, {"admit.power"}),
     ],
