@@ -20,7 +20,11 @@ class Burst:
         return max(self.most_lpm, self.before_lpm)
 
 
-def remember(old: Burst, needed_lpm: float, dt_s: float) -> Burst:
-    """Return what was needed of late, after ``dt_s`` more seconds in which ``needed_lpm`` was."""
-    most, age_s = max(old.most_lpm, needed_lpm), old.age_s + dt_s
-    return Burst(needed_lpm, most, 0.0) if age_s >= BURST_S else Burst(most, old.before_lpm, age_s)
+def remember(old: Burst, needed_lpm: float | None, dt_s: float) -> Burst:
+    """Return what was needed of late, after ``dt_s`` more seconds in which ``needed_lpm`` was; None: nobody can tell.
+
+    A power reading that is missing for a moment takes nothing from what was known; one that stays away is forgotten in time.
+    """
+    known = 0.0 if needed_lpm is None else needed_lpm
+    most, age_s = max(old.most_lpm, known), old.age_s + dt_s
+    return Burst(known, most, 0.0) if age_s >= BURST_S else Burst(most, old.before_lpm, age_s)

@@ -51,7 +51,7 @@ def set_point(state: Control, seen: Seen, tuning: Tuning, dt_s: float) -> Demand
     old = state.demand
     rests = not slewing(state.command_pct, seen, tuning)
     needed = None if seen.load_kw is None else seen.load_kw * lpm_per_kw(REFERENCE_K, tuning)
-    burst = Burst() if needed is None else remember(old.burst, needed, dt_s)
+    burst = remember(old.burst, needed, dt_s)
     need, load_kw, still = _need(state, seen, burst, tuning, dt_s, rests)
     blind, lost = seen.load_kw is None, seen.load_kw is None and seen.rise_k is None
     trim = _trim(state, need, seen, tuning, dt_s) if rests and still else old.trim

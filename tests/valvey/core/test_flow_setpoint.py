@@ -79,9 +79,24 @@ class TestFeedForward:
         state = replace(state, demand=replace(demand, burst=Burst(high, low, 29.5)))
         assert set_point(state, replace(STEADY, load_kw=80.0), TUNING, 0.5).burst == Burst(low, high, 0.0)
 
-    def test_without_a_power_reading_no_burst_is_remembered(self) -> None:
+    def test_without_a_power_reading_what_was_needed_fades_by_the_same_stretches(self) -> None:
+        blind = replace(STEADY, load_kw=None)
         state = later(following(120.0), STEADY, 10)
-        assert set_point(state, replace(STEADY, load_kw=None), TUNING, 0.2).burst == Burst(0.0, 0.0, 0.0)
+        assert later(state, blind, 1).demand.burst == Burst(FULL, 0.0, 5.5)
+        assert later(state, blind, 50).demand.burst == Burst(0.0, FULL, 0.0)
+        assert later(state, blind, 110).demand.burst == Burst(0.0, 0.0, 0.0)
+
+    @pytest.mark.parametrize("lost_at_s", [3.0, 17.0, 22.0, 29.5])
+    def test_a_power_reading_that_is_lost_for_a_moment_does_not_turn_the_valve_of_a_training_job(
+        self, lost_at_s: float
+    ) -> None:
+        state, lowest = later(following(120.0), STEADY, 60), FULL
+        for n in range(240):
+            load_kw = 120.0 if n * 0.5 % 30.0 < 15.0 else 70.0
+            seen = replace(STEADY, load_kw=None if n * 0.5 % 30.0 == lost_at_s else load_kw)
+            state = replace(state, demand=set_point(state, seen, TUNING, 0.5))
+            lowest = min(lowest, state.demand.need_lpm)
+        assert lowest == pytest.approx(FULL)
 
     def test_the_power_of_some_seconds_ago_is_kept(self) -> None:
         demand = set_point(following(80.0), replace(STEADY, load_kw=120.0), TUNING, 0.2)
