@@ -32,6 +32,11 @@ def priorities() -> dict[str, int]:
     return {name: int(rack["priority"]) for name, rack in _example("loop.yaml")["racks"].items()}
 
 
+def memory_of(options: Options, name: str) -> Path:
+    """Where the daemon of that name keeps its memory, and its journal in a folder of it."""
+    return options.out / "state" / name / "memory"
+
+
 def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rack: RackConfig) -> Path:
     """Write the rack's configuration: the shipped example with this rack's name, ratings and addresses."""
     config = copy.deepcopy(_example("rack.yaml"))
@@ -50,7 +55,7 @@ def write_rack_file(options: Options, broker: Broker, ports: dict[str, Any], rac
     }
     if rack.name in options.newcomers:
         config["limits"]["test_hold_s"] = TEST_HOLD_S
-    config["memory"] |= {"directory": str(state / "memory"), "runtime_directory": str(state / "run")}
+    config["memory"] |= {"directory": str(memory_of(options, rack.name)), "runtime_directory": str(state / "run")}
     config["policy"] = str((CONFIGS / config["policy"]).resolve())
     if options.coordinator:
         config["loop"] = LOOP

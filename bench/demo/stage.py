@@ -17,6 +17,7 @@ from bench.demo.site import (
     DEVICES,
     LOOP,
     SITE,
+    memory_of,
     write_bench_file,
     write_gates_file,
     write_loop_file,
@@ -72,7 +73,7 @@ class Stage:
                 rack.name: {
                     "pid": self.children.pid(f"valvey-{rack.name}"),
                     "config": str(out / "config" / f"{rack.name}.yaml"),
-                    "journal": str(out / "state" / rack.name / "journal"),
+                    "journal": str(memory_of(self.options, rack.name) / "journal"),
                     "modbus": dict(self.ports["racks"][rack.name]),
                 }
                 for rack in (*self.racks, *self.newcomers)

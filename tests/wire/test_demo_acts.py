@@ -33,6 +33,7 @@ def test_every_claim_of_an_act_holds_and_nothing_is_left_running(act: str, tmp_p
     assert "SIMULATED" in (tmp_path / "report.html").read_text(encoding="utf-8")
     run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert sorted(run["rackies"]) == sorted(run["racks"])
+    assert all(list(Path(one["journal"]).glob("*.jsonl")) for one in run["racks"].values())
     for one in (*run["racks"].values(), *run["loops"].values(), *run["rackies"].values()):
         with pytest.raises(ProcessLookupError):
             os.kill(one["pid"], 0)

@@ -15,6 +15,7 @@ from bench.demo.processes import Children
 from bench.demo.sampling import OF_CDU, OF_RACK, Samples
 from bench.demo.site import (
     DEVICES,
+    memory_of,
     write_bench_file,
     write_gates_file,
     write_loop_file,
@@ -28,6 +29,7 @@ from racky.config import load as load_racky
 from racky.lifecycle_file import read_gates
 from valvey.config import load
 from valvey.loop.config import load as load_loop
+from valvey.paths import Paths
 
 POWER = (*(f"power_shelf_{n}" for n in range(1, 5)), "battery_shelf_1", "room")
 BROKER = Broker("127.0.0.1", 1883, "mosquitto")
@@ -63,7 +65,8 @@ def test_every_file_of_the_site_is_sound_and_newcomers_have_every_shipped_gate(t
     racks, found = plant_of(made).racks, ports(made)
     write_gates_file(made)
     for rack in racks:
-        load(write_rack_file(made, BROKER, found, rack))
+        kept = Paths.of(load(write_rack_file(made, BROKER, found, rack)))
+        assert kept.journal == memory_of(made, rack.name) / "journal"  # as run.json names it
         racky = load_racky(write_racky_file(made, BROKER, found, rack))
         assert [gate.id for gate in racky.gates] == (
             [gate.id for gate in read_gates(Path("configs/lifecycle/gates.yaml"))]
