@@ -84,6 +84,19 @@ def test_static_pressure_and_sump_room_are_enough_at_the_limit_itself() -> None:
     assert judge(loop.view(), loop.memory, "r1", "drain") is not None
 
 
+def test_what_the_neighbours_would_lose_is_allowed_at_the_limit_itself() -> None:
+    loop = shut_loop(armed=False, fill_lpm=50.0)
+    lost = plan.predict(loop.view(), "fill", "r1").neighbours_pct
+    assert lost is not None
+    assert lost < -1.0
+    loop.limits = replace(loop.limits, neighbour_loss_pct=-lost)
+    assert judge(loop.view(), loop.memory, "r1", "fill") is None
+    loop.limits = replace(loop.limits, neighbour_loss_pct=-lost - 0.01)
+    refused = judge(loop.view(), loop.memory, "r1", "fill")
+    assert refused is not None
+    assert refused.code == "neighbours"
+
+
 def test_a_set_point_that_is_not_read_cannot_make_a_fill_good() -> None:
     loop = shut_loop(fill_lpm=50.0)
     assert judge(loop.view(), loop.memory, "r1", "fill") is None

@@ -1,7 +1,7 @@
 """The set-point while a rack is worked on: which way it goes in each mode, how it is paced, and who may move it beside us."""
 
 from dataclasses import replace
-from math import sqrt
+from math import exp, sqrt
 
 import pytest
 
@@ -10,6 +10,7 @@ from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.gate import STEP_FRACTION
+from valvey.core.loop.holding import follow
 from valvey.core.loop.limits import Mode
 from valvey.core.loop.model import series, valve_c
 from valvey.core.loop.seen import SET_POINT_TAGS, SHUT
@@ -96,6 +97,19 @@ def test_the_fast_trim_corrects_a_header_dp_that_is_not_what_it_was() -> None:
     loop.run(60.0)
     assert loop.memory.hold is not None
     assert loop.memory.hold.fast == pytest.approx(-0.3)
+
+
+def test_the_fast_trim_moves_the_speed_by_half_since_dp_goes_with_its_square() -> None:
+    loop = loop_in(Mode.FIXED_SPEED)
+    loop.put("r1", state=State.UNLOADING)
+    loop.run(1.0)
+    hold = loop.memory.hold
+    assert hold is not None
+    for fast in (0.0, 0.1, -0.2):
+        felt = replace(hold, fast=fast)
+        after, speed = follow(loop.view(), felt, frozenset({"r1"}), 0.0)  # no time passes: the trim is as given
+        assert after.fast == pytest.approx(fast)
+        assert speed == pytest.approx(85.0 * exp(0.5 * fast), rel=1e-6)
 
 
 @pytest.mark.parametrize("mode", Mode)

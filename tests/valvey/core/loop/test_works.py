@@ -130,6 +130,13 @@ def test_another_sump_is_another_matter() -> None:
     assert loop.say("r2", "drain").granted
 
 
+def test_a_rack_that_is_only_isolated_takes_no_sump() -> None:
+    loop = PaperLoop().settled()
+    assert loop.say("r2", "isolate").granted
+    loop.put("r1", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    assert loop.say("r1", "drain").granted
+
+
 def test_the_last_rack_is_not_isolated_without_a_bypass_for_the_pumps() -> None:
     loop = PaperLoop(limits(bypass_fitted=False, pump_least_lpm=700.0)).settled()
     reply = loop.say("r1", "isolate")
