@@ -13,7 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,8 @@ from tests.mutation_workers import NOTHING_WRONG, QUICK, file_of, hush, module_o
 from tests.spread import deal
 
 Line = tuple[str, int]
+HANDS_PER_WORKER = 4
+"""Files are dealt by their size, which says little about how long they take: small hands end at about the same time."""
 _COLLECTED, _SHARED = "collect ", "share "
 
 
@@ -215,17 +218,28 @@ def files_of(tests: Sequence[str]) -> list[Path]:
     return [file for file in dict.fromkeys(found) if not any(file.is_relative_to(top) for top in ignored)]
 
 
+def _dealt(package: Path, hands: Sequence[Sequence[str]], workers: int) -> Iterator[tuple[int, list[str], Baseline]]:
+    """Record each hand in a process of its own, so many at a time; give what each sends as it ends."""
+    waiting = list(hands)
+    running: dict[Connection, BaseProcess] = {}
+    while waiting or running:
+        while waiting and len(running) < workers:
+            process, answer = start(_record, package, waiting.pop(0))
+            running[answer] = process
+        ready = wait(list(running))
+        for answer in [answer for answer in running if answer in ready]:
+            try:
+                yield answer.recv()
+            except EOFError:
+                raise SystemExit("mutation: a worker that runs the unchanged tests died") from None
+            running.pop(answer).join()
+
+
 def baseline(package: Path, tests: Sequence[str], *, workers: int = 1, leave_out_failing: bool = False) -> Baseline:
     """Run the tests as they are; raise SystemExit when one that touches the package does not pass, or leave it out."""
-    hands = deal({str(file): float(file.stat().st_size) for file in files_of(tests)}, workers)
-    jobs = [start(_record, package, hand) for hand in hands]
+    hands = deal({str(file): float(file.stat().st_size) for file in files_of(tests)}, HANDS_PER_WORKER * workers)
     bases, failed = [], []
-    for process, answer in jobs:
-        try:
-            code, wrong, base = answer.recv()
-        except EOFError:
-            raise SystemExit("mutation: a worker that runs the unchanged tests died") from None
-        process.join()
+    for code, wrong, base in _dealt(package, hands, workers):
         if code not in {*NOTHING_WRONG, pytest.ExitCode.TESTS_FAILED}:
             raise SystemExit(f"mutation: the tests cannot be run: {', '.join(wrong) or f'pytest exit {code}'}")
         bases.append(base)
