@@ -67,7 +67,7 @@ DELIVERIES: dict[Kind, Delivery] = {
     Kind.LEASE:        Delivery(1, retain=False, inbound=True),
     Kind.GRANT:        Delivery(1, retain=False, inbound=False),
 }
-_LEVELS: dict[Kind, tuple[str, ...]] = {
+LEVELS: dict[Kind, tuple[str, ...]] = {
     Kind.ALARM:    ("alarm id",),
     Kind.REQUEST:  ("role", "client"),
     Kind.RESPONSE: ("client",),
@@ -105,7 +105,7 @@ def check_id(name: str, what: str) -> str:
 
 def topic(site: str, node: str, daemon: Daemon, kind: Kind, *rest: str) -> Topic:
     """Return one topic. Raises ValueError naming the part that is wrong or missing."""
-    levels = _LEVELS.get(kind, ())
+    levels = LEVELS.get(kind, ())
     if len(rest) != len(levels):
         raise ValueError(f"a {kind} topic ends in {' and '.join(levels) or 'its kind'}, not in {len(rest)} levels")
     check_id(site, "site")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fieldkit import pages
-from valvey import draw_config, draw_devices, draw_loop, draw_pid
+from valvey import draw_config, draw_devices, draw_loop, draw_messages, draw_pid
 from valvey import draw_tables as tables
 
 FOLDER = Path("docs") / "generated"
@@ -29,6 +29,7 @@ PAGES: dict[str, tuple[str, str, tuple[Callable[[], str], ...]]] = {
     "alarms.md":   ("The alarms", "Rows ending in `-*` stand for one alarm each tag, function or device; below, the life of one alarm (ISA-18.2).", (tables.alarms, tables.alarm_life)),
     "glossary.md": ("The tags", "Numbers: 1xx the rack (11x its power shelves, 12x batteries, 13x power distribution), 2xx the CDU's shared loop. `LDT` and `FCV` are kept because sites say them; ISA-5.1 would write `LSH` and `FV`.", (tables.glossary, tables.worked_out)),
     "loop.md":     ("The loop", "What the coordinator of one CDU judges, grants, writes and never writes. Times are the design's; a loop's file may tune them within bounds.", (draw_loop.events, draw_loop.works, draw_loop.states, draw_loop.leases, draw_loop.whitelist, draw_loop.stop, draw_loop.requests, draw_loop.alarms)),
+    "messages.md": ("The messages", "What every daemon says and hears on `racky/v1/{site}/{node}/{daemon}/…`, and the shape of each payload; the same for programs: [asyncapi.yaml](asyncapi.yaml). Directions are the daemon's. Times ending in `_wall_s` are seconds since 1970 UTC, `mono_s` compares within one `boot_id`. What a loop puts into them: [contracts/loop.md](../contracts/loop.md); how a request is asked and answered: [contracts/requests.md](../contracts/requests.md).", (draw_messages.topics, draw_messages.payloads)),
     "config-loop.md": ("The loop's configuration", "Every key of a loop's file, with its bounds. `valvey loop check-config FILE` tells all that is wrong with a file at once.", (draw_config.loop_reference,)),
     "config.md":   ("The configuration", "Every key, with its bounds. `valvey check-config FILE` tells all that is wrong with a file at once.", (draw_config.reference, draw_config.ladder)),
 }
@@ -47,6 +48,9 @@ def generated() -> dict[Path, str]:
     for name, (title, sentence, parts) in PAGES.items():
         head = f"{OURS}\n# {title}\n\n{sentence}\n"
         out[FOLDER / name] = head + "".join(f"\n{part()}" for part in parts)
+    out[FOLDER / "asyncapi.yaml"] = (
+        f"# Written by `valvey draw` from fieldkit/envelope.py. Do not edit.\n{draw_messages.asyncapi()}"
+    )
     out[FOLDER / "pid.svg"] = f"{OURS}\n{draw_pid.pid()}"
     return out
 

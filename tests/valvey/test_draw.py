@@ -41,6 +41,8 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         "config.md",
         "config-loop.md",
         "loop.md",
+        "messages.md",
+        "asyncapi.yaml",
         "pid.svg",
     }
 
