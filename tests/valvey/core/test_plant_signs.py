@@ -120,6 +120,13 @@ def test_a_slow_fall_within_one_window_is_nothing_and_each_window_begins_anew() 
     assert state.kpa == pytest.approx(180.0)
 
 
+@pytest.mark.parametrize(("start", "healthy", "lost"), [(60.0, 50.0, 49.9), (100.0, 90.0, 89.9), (200.0, 180.0, 179.9)])
+def test_a_tenth_of_the_pressure_and_at_least_ten_kpa_must_be_gone(start: float, healthy: float, lost: float) -> None:
+    state = decayed(Decay(), start, 61)
+    assert not decayed(state, healthy, 1).lost
+    assert decayed(state, lost, 1).lost
+
+
 def test_without_pressure_at_the_start_there_is_none_to_lose() -> None:
     assert not decayed(decayed(Decay(), 15.0, 61), 0.0, 100).lost
 

@@ -143,7 +143,9 @@ def test_an_event_stands_until_a_person_resets_it_by_name_with_its_cause_gone(lo
     loop.run(1.0)
     assert latched(loop) == ["not-proven"]
     assert loop.request("reset", event=["cdu-leak"]).fields["allow"] == "latched: not-proven"
+    before = loop.memory.state_seq
     assert loop.request("reset", event=["not-proven"]).fields["status"] == "succeeded"
+    assert loop.memory.state_seq == before + 1  # what was decided on the latched loop is refused from now on
     assert latched(loop) == []
     assert [fact.fields["by"] for fact in loop.told(LoopFactKind.RESET)] == ["Edda"]
     loop.run(3.0)

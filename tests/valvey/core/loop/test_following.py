@@ -49,6 +49,13 @@ def test_it_goes_to_the_sum_of_what_racks_ask_for_and_rests_there(each: float) -
     assert writes(loop) == before
 
 
+@pytest.mark.parametrize(("dp_kpa", "followed"), [(0.05, True), (0.0, False), (-0.05, False)])
+def test_any_header_dp_above_none_is_followed_and_none_is_not(dp_kpa: float, followed: bool) -> None:
+    loop = asking(240.0, 240.0, 240.0, 240.0)
+    loop.cdu |= {"PT-201": 150.0 + dp_kpa, "PT-202": 150.0}
+    assert (following.look(loop.view())[1] is not None) is followed
+
+
 def test_it_moves_by_half_a_percent_a_second_and_never_in_a_step_that_the_gate_would_stop() -> None:
     loop = asking(200.0, 200.0, 200.0, 200.0)
     ask(loop, 300.0, 300.0, 300.0, 100.0)

@@ -192,7 +192,9 @@ def test_a_drain_counts_the_whole_rack_into_its_sump_however_it_ends() -> None:
     loop.run(36.0)
     assert loop.memory.sumps_l == {"s1": 90.0}
     assert "room for 30 L" in loop.say("r1", "drain").reason
+    before = loop.memory.state_seq
     assert loop.request("sump_emptied", sump="s1").fields["status"] == "succeeded"
+    assert loop.memory.state_seq == before + 1
     assert loop.say("r1", "drain").granted
 
 
