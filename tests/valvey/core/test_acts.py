@@ -11,9 +11,10 @@ from valvey.core.acts import LOCKS_MAX
 from valvey.core.chart import State
 from valvey.core.facts import Fact, FactKind
 from valvey.core.flow_state import Mode
-from valvey.core.memory import Bypass, Effect, Inventory, Latch, Lock
+from valvey.core.memory import Bypass, Effect, Inventory, Latch, Lock, Memory
 from valvey.core.policy import DEFAULT_POLICY, Action, PolicyRule
 from valvey.core.requests import Request
+from valvey.core.standing import expire_bypasses
 from valvey.core.step import Setup, setup
 
 RACK = rack()
@@ -294,6 +295,16 @@ def test_a_bypass_is_no_longer_than_the_site_allows() -> None:
     assert answer["status"] == "accepted"
     _node, answer = ask(standing(State.FLOWING), "bypass", on=short, name="SIF-3", for_s=100.5)
     assert (answer["code"], answer["reason"], answer["allow"]) == ("args", "for_s is 100.5", "at most 100 s")
+
+
+def test_a_bypass_warns_once_at_each_of_its_warnings() -> None:
+    memory = replace(Memory(), now_s=5000.0, bypasses=(Bypass("SIF-5", "anna", "calibration", 5000.0, 6000.0),))
+    told = []
+    for now_s in range(5001, 6000):
+        _, facts = expire_bypasses(memory, float(now_s))
+        memory = replace(memory, now_s=float(now_s))
+        told += [fact.fields["left_s"] for fact in facts]
+    assert told == [900, 300, 60]
 
 
 def test_a_bypass_is_ended_by_name() -> None:

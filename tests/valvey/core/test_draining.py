@@ -11,7 +11,8 @@ from tests.valvey.core.bench import alarms, last, repair, spoil, transitions
 from tests.valvey.core.works_bench import failed, place, record, run, takes_s, working
 from valvey.core.chart import State, Step
 from valvey.core.facts import FactKind
-from valvey.core.memory import Inventory, Lock
+from valvey.core.memory import Inventory, Lock, Work
+from valvey.core.working import fresh as working_of
 
 S = State
 LOCK = Lock("anna", "a", 1.0)
@@ -273,6 +274,21 @@ def test_a_sump_that_is_high_or_unknown_holds_the_drain_and_its_release_lets_it_
     assert (place(rack), rack.writes["XV-103"]) == ((S.DRAINING, Step.DRAIN), 1.0)
     assert 20.0 < record(rack).litres < 21.0
     assert record(rack).flowed
+
+
+@pytest.mark.parametrize(("step", "flowed"), [(Step.DRAIN, True), (Step.SUMP, False)])
+def test_only_what_runs_out_by_the_open_drain_says_that_the_rack_can_be_emptied(step: Step, flowed: bool) -> None:
+    rack = working(S.DRAINING, step)
+    rack.values |= {"FT-103": 6.0, "LSH-203": float(step is Step.SUMP)}
+    rack.scan()
+    assert record(rack).flowed is flowed
+
+
+def test_a_new_step_begins_its_watches_anew_and_keeps_the_volumes() -> None:
+    work = Work(5.0, litres=7.0, flowed=True, mark_s=2.0, flow=(1.0, 2.0, 3.0), noise=4.0, since_s={"blocked": 1.0})
+    now = working_of(work)
+    assert (now.litres, now.flowed) == (7.0, True)
+    assert (now.mark_s, now.flow, now.noise, dict(now.since_s)) == (None, (0.0, 0.0, 0.0), None, {})
 
 
 def test_waiting_for_the_sump_adds_up_and_has_an_end() -> None:

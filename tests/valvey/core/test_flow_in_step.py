@@ -527,6 +527,16 @@ def test_a_held_opening_gives_way_to_a_ceiling(
     assert rack.steering.bound is bound
 
 
+def test_a_ceiling_at_the_own_need_itself_is_the_own_need(told: dict[str, Reading]) -> None:
+    rack = serving().until_s(20.0)
+    rack.ask("set_point", fcv_pct=70.0)
+    for _ in range(120):
+        need = View(rack.readings(), rack.memory, rack.limits, rack.now_s).own_need_lpm()
+        told[CEILING_TAG] = ceiling(rack, need)
+        rack.scan(dt_s=0.5)
+    assert rack.steering.bound is Bound.OWN_NEED
+
+
 # --- what limits it ------------------------------------------------------------------------------------------------------
 
 

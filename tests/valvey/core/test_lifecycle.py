@@ -7,6 +7,7 @@ import pytest
 
 from fieldkit.request import Answered
 from tests.attack.bench import Node, rack, request, restart, scan, standing
+from tests.plant import flowing
 from valvey.core.chart import State
 from valvey.core.facts import FactKind
 from valvey.core.lifecycle import ANSWERED_MAX, PENDING_MAX
@@ -155,6 +156,15 @@ def test_a_cancel_that_had_nothing_to_cancel_ends_nothing_as_cancelled() -> None
     pending = (Pending("a", "desk", "open", node.now_s),)
     story = Story(replace(node, memory=replace(node.memory, pending=pending))).run(1, ("cancel", {}))
     assert story.ended == [("open", "failed", "the rack is ISOLATING")]
+
+
+@pytest.mark.parametrize(("permit", "ended"), [(True, ["succeeded"]), (False, []), (None, [])])
+def test_a_return_to_service_has_succeeded_once_the_permit_is_proven_on(permit: bool | None, ended: list[str]) -> None:
+    rack = flowing()
+    rack.memory = replace(rack.memory, pending=(Pending("a", "desk", "open", rack.now_s),))
+    rack.values["XI-101"] = None if permit is None else float(permit)
+    rack.scan()
+    assert [fact.fields["status"] for fact in rack.facts if fact.kind is FactKind.ENDED] == ended
 
 
 def test_a_refused_cancel_cancels_nothing() -> None:

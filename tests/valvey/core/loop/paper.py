@@ -93,6 +93,9 @@ class PaperLoop:
             self.racks = {name: replace(seen, at_s=self.now_s) for name, seen in self.racks.items()}
         self.inputs = LoopInputs(self.readings(), dict(self.racks), asks, requests, self.others, self.write_failed)
         done = step(self.memory, self.inputs, "cdu1", self.limits, self.now_s)
+        risen = done.memory.state_seq - self.memory.state_seq
+        told = sum(fact.kind is not LoopFactKind.ALARM for fact in done.facts)
+        assert 0 <= risen <= told, "what a decision was made on is never counted back, nor twice"
         self.memory = done.memory
         self.scans.append(done)
         self.facts += done.facts

@@ -15,7 +15,7 @@ from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.leases import begin
 from valvey.core.loop.limits import LoopLimits, Mode
 from valvey.core.loop.memory import Deviation, Hold, Home, LoopMemory, Sample, Written
-from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, GrantSeen
+from valvey.core.loop.seen import MOVING, NOT_SEEN, SHUT, STILL_FRACTION, GrantSeen
 from valvey.core.loop.sharing import Need, needs_lpm, share
 from valvey.core.loop.works import WORKS, _can_move, judge
 from valvey.loop.models import LoopTuning
@@ -332,6 +332,14 @@ def test_a_worked_rack_of_which_no_flow_is_known_counts_as_none() -> None:
     loop.scan()
     assert loop.memory.hold is not None
     assert loop.memory.hold.flows["r2"] == 0.0
+
+
+@pytest.mark.parametrize(("flow_lpm", "moving"), [(10.0, False), (10.1, True)])
+def test_a_rack_being_isolated_moves_until_its_flow_is_as_good_as_none(flow_lpm: float, moving: bool) -> None:
+    assert STILL_FRACTION * limits().racks["r2"].flow_nominal_lpm == pytest.approx(10.0)
+    loop = PaperLoop().settled()
+    loop.put("r2", state=State.ISOLATING, points={"FT-101": flow_lpm, "FT-102": flow_lpm})
+    assert loop.view().moving("r2") is moving
 
 
 def loses(loop: PaperLoop, for_s: int, per_s: float = 0.02) -> None:

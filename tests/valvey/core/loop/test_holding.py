@@ -130,6 +130,22 @@ def test_the_slow_trim_gives_the_neighbours_back_what_they_feel_to_have_lost(mod
     assert loop.memory.hold.slow == pytest.approx(0.1)  # bounded
 
 
+def test_after_a_silence_the_slow_trim_makes_one_whole_step_and_no_more() -> None:
+    loop = loop_in(Mode.CONSTANT_DP, trim_s=5.0)
+    loop.put("r1", state=State.UNLOADING)
+    loop.run(3.0)
+    loop.telling = False
+    loop.run(12.0)
+    loop.telling = True
+    for name in ("r2", "r3", "r4"):
+        loop.put(name, points={"FT-101": 196.0, "FT-102": 196.0})
+    before = loop.memory.hold
+    loop.scan()
+    assert before is not None
+    assert loop.memory.hold is not None
+    assert loop.memory.hold.slow - before.slow == pytest.approx(0.04, abs=0.001)  # 2 % of flow are 4 % of head
+
+
 def test_a_neighbour_that_moves_its_own_valve_is_no_reason_to_move_the_cdu() -> None:
 
     loop = loop_in(Mode.CONSTANT_DP)

@@ -34,6 +34,10 @@ def test_rounding_leaves_the_last_in_rank_nothing_and_never_less() -> None:
     assert min(share({"last": Need(1.0, 0.0, 2), **needs}, 656.5).values()) >= 0.0
 
 
+def test_also_of_a_very_small_need_no_more_is_shared_than_there_is() -> None:
+    assert share({"a": Need(1.05, 1.0, 1)}, 1.02) == pytest.approx({"a": 1.02}, abs=1e-9)
+
+
 @given(NEEDS, st.floats(0.1, 3000))
 def test_no_more_is_shared_than_there_is_and_nobody_gets_more_than_it_needs(
     needs: dict[str, Need], capacity: float
