@@ -32,6 +32,12 @@ CHOSEN_PER_100_LINES = 26.0
 """Mutants of the ordinary choice: what is listed as equivalent among them leaves enough."""
 MAX_EQUIVALENT = 0.03
 """Share of what was tried that may be listed as equivalent."""
+#: Tests that no mutant is tried against: those on a wire take real time, and those that step whole plants nine tenths of
+#: the record's, while a mutant that only they would notice lacks a test that says what is right.
+LEFT_OUT = (
+    "tests/wire", "tests/hil", "tests/firmware_sim", "tests/racky", "tests/bench",
+    "tests/valvey/core/loop/test_on_the_plant.py", "tests/valvey/core/loop/test_following_on_the_plant.py",
+)  # fmt: skip
 #: Folders and files that decide what a test does; those that are there.
 TREE = ("fieldkit", "valvey", "racky", "firmware_sim", "bench", "tests", "configs", "docs", "pyproject.toml")
 
@@ -171,9 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--package", type=Path, default=Path("valvey/core"))
     parser.add_argument("--tests", nargs="+", default=["tests"])
-    parser.add_argument(
-        "--ignore", nargs="*", default=["tests/wire", "tests/hil"], help="folders and files of the tests"
-    )
+    parser.add_argument("--ignore", nargs="*", default=LEFT_OUT, help="folders and files of the tests")
     parser.add_argument("--leave-out-failing", action="store_true", help="go on without tests that fail as it is")
     parser.add_argument("--only", nargs="+", default=[""], help="mutants whose id contains one of these")
     parser.add_argument(
