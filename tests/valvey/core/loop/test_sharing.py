@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.valvey.core.loop.paper import PaperLoop
 from valvey.core.chart import State
 from valvey.core.loop.facts import LoopFactKind
+from valvey.core.loop.model import capacity_lpm
 from valvey.core.loop.sharing import MARGIN, Need, needs_lpm, power_cap_kw, share
 from valvey.core.loop.step import LoopState, state_of
 
@@ -89,6 +90,24 @@ def test_a_pump_trip_gives_the_racks_ceilings_by_priority_within_seconds() -> No
     assert power_cap_kw(ceilings["r1"]) == pytest.approx(130.0)
     assert {"flow-short", "pump-trip"} <= loop.alarms()
     assert [fact.fields["needed_lpm"] for fact in loop.told(LoopFactKind.SHORT)] == [round(4 * need)]
+
+
+def test_a_great_shortage_leaves_the_last_in_rank_their_least() -> None:
+    loop = PaperLoop().settled()
+    for name in loop.limits.racks:
+        loop.put(name, points={"JT-101": 155.0})
+    loop.run(5.0)
+    tripped(loop)
+    loop.run(12.0)
+    need = MARGIN * 1.49 * 155.0
+    capacity = capacity_lpm(loop.limits, loop.memory.droop)
+    assert capacity is not None
+    least = loop.limits.least_share * need
+    left = capacity - 4.0 * least
+    by_rank = [min(need - least, max(0.0, left - n * (need - least))) for n in range(4)]
+    assert list(loop.memory.ceilings.values()) == pytest.approx([least + more for more in by_rank])
+    assert by_rank[2] < need - least
+    assert by_rank[3] == 0.0
 
 
 def test_sharing_ends_only_after_there_has_been_enough_for_a_while() -> None:
