@@ -233,6 +233,20 @@ def test_the_cdu_may_be_asked_for_just_what_it_can_give(monkeypatch: pytest.Monk
     assert refused.code == "capacity"
 
 
+def test_a_mode_in_which_two_shut_racks_reach_the_limit_itself_is_refused() -> None:
+    loop = shut_loop()
+    for name in ("r2", "r3", "r4"):
+        loop.put(name, points={"PT-101": 290.0})
+    found = plan.two_shut_kpa(loop.view())
+    assert found is not None
+    loop.limits = replace(loop.limits, supply_hh_kpa=found[0])
+    refused = judge(loop.view(), loop.memory, "r1", "open")
+    assert refused is not None
+    assert refused.code == "mode"
+    loop.limits = replace(loop.limits, supply_hh_kpa=found[0] + 0.1)
+    assert judge(loop.view(), loop.memory, "r1", "open") is None
+
+
 def test_a_set_point_may_be_written_again_when_just_its_time_has_passed() -> None:
     loop = PaperLoop().settled()
     view = loop.view()

@@ -1,6 +1,6 @@
 """The loop as conductances: the design's coupling figures, what racks teach, and plans made of both."""
 
-from math import sqrt
+from math import exp, sqrt
 
 import pytest
 
@@ -10,6 +10,18 @@ from valvey.core.loop import model, plan
 from valvey.core.loop.limits import Mode, RackRow
 
 ROW = RackRow("r1", 132.0, 200.0)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "share"), [(-5.0, 0.0), (0.0, 0.0), (0.5, 1.0 - exp(-0.5 / model.SMOOTH_S)), (1000.0, 1.0 - exp(-1.0))]
+)
+def test_a_snapshot_counts_by_the_time_since_the_last_one(after_s: float, share: float) -> None:
+    known = model.learn(None, ROW, 200.0, 60.0, 200.0, 100.0)
+    now = model.smoothed(known, ROW, 220.0, 60.0, 100.0 + after_s)
+    assert now.flow_lpm == pytest.approx(200.0 + 20.0 * share)
+    felt = model.felt_kpa(known, ROW, 220.0, 60.0)
+    assert now.head_kpa == pytest.approx(known.head_kpa + share * (felt - known.head_kpa))
+    assert now.rest == known.rest
 
 
 def circuit(mode: Mode, racks: int = 8, droop_share: float = 0.0, **changes: object) -> model.Circuit:
