@@ -78,6 +78,8 @@ def test_resistance_says_nothing_until_it_was_learned() -> None:
     assert Resistance().flow_lpm(94.0) is None
     assert Resistance(0.0, 0.0, 3600.0, 300.0).ratio is None
     assert Resistance(0.0, 0.0, 3600.0, 300.0).flow_lpm(94.0) is None
+    assert Resistance(0.05, 0.05, 3600.0, 300.0).flow_lpm(20.0) == pytest.approx(2000.0)
+    assert Resistance(0.05, 0.05, 3600.0, 300.0).flow_lpm(-20.0) == 0.0
 
 
 def test_resistance_gives_a_flow_for_a_pressure_difference() -> None:
