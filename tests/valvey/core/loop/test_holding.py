@@ -10,8 +10,9 @@ from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.gate import STEP_FRACTION
-from valvey.core.loop.holding import follow
+from valvey.core.loop.holding import HAND_S, follow
 from valvey.core.loop.limits import Mode
+from valvey.core.loop.memory import Written
 from valvey.core.loop.model import series, valve_c
 from valvey.core.loop.seen import SET_POINT_TAGS, SHUT
 
@@ -324,6 +325,16 @@ def test_somebody_who_changes_the_set_point_by_hand_has_the_last_word() -> None:
     assert set_point(loop, Mode.CONSTANT_FLOW) == pytest.approx(700.0, rel=0.02)
     assert loop.memory.hold is not None
     assert loop.memory.hold.anchor == pytest.approx(700.0)
+
+
+@pytest.mark.parametrize(("after_s", "noticed"), [(HAND_S, 1), (HAND_S - 0.01, 0)])
+def test_another_set_point_is_somebody_elses_once_the_register_has_had_its_time(after_s: float, noticed: int) -> None:
+    loop = loop_in(Mode.CONSTANT_FLOW)
+    at_s = 1000.0
+    loop.memory = replace(loop.memory, now_s=at_s, written=Written(Mode.CONSTANT_FLOW, 780.0, at_s))
+    loop.now_s = at_s + after_s - 0.5
+    loop.scan()
+    assert len(loop.told(LoopFactKind.TAKEN_BACK)) == noticed
 
 
 def test_a_write_that_failed_is_no_change_by_somebody_else() -> None:

@@ -96,6 +96,11 @@ def test_a_start_adopts_any_lease_that_is_presented_under_its_own_epoch() -> Non
     assert loop.say("r1", "drain", Act.RENEW, "cdu1-4-2", epoch=5).granted
 
 
+def test_what_is_refused_holds_for_no_time(loop: PaperLoop) -> None:
+    reply = loop.say("r1", "fill", Act.RENEW, "cdu1-1-77")
+    assert (reply.granted, reply.id, reply.ttl_s) == (False, None, 0.0)
+
+
 def test_a_renewal_without_a_lease_is_not_adopted() -> None:
     assert not PaperLoop().say("r1", "drain", Act.RENEW, None).granted
 

@@ -224,6 +224,22 @@ def with_pressures(mode: float, kpa: float = 290.0) -> PaperLoop:
     return loop.settled()
 
 
+def test_also_a_rack_that_takes_next_to_nothing_feels_two_others_shut() -> None:
+    loop = with_pressures(2.0)
+    loop.put("r3", points={"FT-101": 1.0, "FT-102": 1.0})
+    loop.put("r4", state=State.ISOLATED, points={"FT-101": 0.0, "FT-102": 0.0})
+    found = plan.two_shut_kpa(loop.view())
+    assert found is not None
+    assert found[1] == "r3"
+
+
+@pytest.mark.parametrize(("run", "stopped"), [(1.0, False), (0.5, False), (0.0, True), (None, False)])
+def test_pumps_stand_still_only_where_their_register_says_so(run: float | None, stopped: bool) -> None:
+    loop = PaperLoop()
+    loop.cdu["P-201-RUN"] = run
+    assert loop.view().stopped() is stopped
+
+
 def test_two_racks_that_shut_at_once_bring_the_others_pressure_up_by_the_cdus_mode() -> None:
     share = (290.0 - 150.0) / 210.0
     flow = plan.two_shut_kpa(with_pressures(2.0).view())
