@@ -9,7 +9,7 @@ from fieldkit.request import Request
 from tests.valvey.core.loop.paper import PaperLoop, limits
 from valvey.core.chart import State
 from valvey.core.leasing import Act
-from valvey.core.loop import holding, plan
+from valvey.core.loop import alarms, events, holding, plan
 from valvey.core.loop.events import falling
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.leases import begin
@@ -283,6 +283,35 @@ def test_samples_are_kept_for_the_watch_and_two_more() -> None:
         loop.scan(dt_s=5.0)
     assert len(loop.memory.samples) == 15
     assert loop.now_s - loop.memory.samples[0].at_s == 70.0
+
+
+def test_a_sample_is_kept_to_the_very_end_of_its_time() -> None:
+    loop = PaperLoop().settled()
+    ages = (70.1, 70.0, 12.0)
+    loop.memory = replace(loop.memory, samples=tuple(Sample(loop.now_s - age, 90.0, 150.0) for age in ages))
+    kept = events.sampled(loop.view()).samples
+    assert [loop.now_s - one.at_s for one in kept] == pytest.approx([70.0, 12.0, 0.0])
+
+
+@pytest.mark.parametrize(("above_pct", "low"), [(0.0, False), (-0.1, True)])
+def test_the_reservoir_is_low_below_its_limit(above_pct: float, low: bool) -> None:
+    loop = PaperLoop().settled()
+    loop.cdu["LT-201"] = loop.limits.level_l_pct + above_pct
+    assert ("low-level" in set(alarms.conditions(loop.view()))) is low
+
+
+@pytest.mark.parametrize("worked_on", [False, True])
+def test_a_branch_is_learned_from_at_rest_and_left_alone_while_work_moves_the_flow(worked_on: bool) -> None:
+    loop = PaperLoop().settled()
+    before = loop.memory.learned["r2"].rest
+    if worked_on:
+        loop.put("r1", state=State.UNLOADING)
+        loop.scan()
+        before = loop.memory.learned["r2"].rest
+    loop.put("r2", points={"FT-101": 150.0, "FT-102": 150.0})
+    loop.run(120.0)
+    assert (loop.memory.learned["r2"].rest < 0.99 * before) is not worked_on
+    assert loop.memory.learned["r2"].flow_lpm == pytest.approx(150.0, rel=0.01)
 
 
 def test_a_hold_ends_when_nothing_has_moved_for_just_its_time() -> None:
