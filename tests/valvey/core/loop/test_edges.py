@@ -300,6 +300,13 @@ def test_the_reservoir_is_low_below_its_limit(above_pct: float, low: bool) -> No
     assert ("low-level" in set(alarms.conditions(loop.view()))) is low
 
 
+def test_one_rack_that_is_not_heard_is_told_beside_others_that_are() -> None:
+    loop = PaperLoop().settled()
+    assert "rack-unseen" not in set(alarms.conditions(loop.view()))
+    silent = replace(loop.racks["r2"], at_s=loop.now_s - 3.1)
+    assert "rack-unseen" in set(alarms.conditions(loop.view(racks={**loop.racks, "r2": silent})))
+
+
 @pytest.mark.parametrize("worked_on", [False, True])
 def test_a_branch_is_learned_from_at_rest_and_left_alone_while_work_moves_the_flow(worked_on: bool) -> None:
     loop = PaperLoop().settled()
