@@ -23,7 +23,9 @@ def _address(kind: Kind) -> str:
 
 
 def _says(kind: Kind) -> str:
-    return (inspect.getdoc(PAYLOADS[kind]) or "").replace("``", "`")
+    """What the payload's docstring begins with."""
+    first = (inspect.getdoc(PAYLOADS[kind]) or "").partition("\n\n")[0]
+    return first.replace("\n", " ").replace("``", "`")
 
 
 def topics() -> str:
@@ -33,7 +35,7 @@ def topics() -> str:
             "in" if how.inbound else "out",
             str(how.qos),
             "retained" if how.retain else "never",
-            _says(kind).split("\n\n")[0].replace("\n", " "),
+            _says(kind),
         )
         for kind, how in DELIVERIES.items()
     )
@@ -133,7 +135,7 @@ def asyncapi() -> str:
         }
         messages[str(kind)] = {
             "contentType": "application/json",
-            "summary": _says(kind).split("\n\n")[0].replace("\n", " "),
+            "summary": _says(kind),
             "payload": {"$ref": f"{_REFERENCE}{name}"},
         }
     document = {

@@ -19,7 +19,7 @@ async def test_a_task_that_loses_its_first_cancellation_is_cancelled_again() -> 
         await asyncio.Event().wait()
 
     async def broken() -> None:
-        await asyncio.sleep(0)
+        await settle()
         raise ValueError("a bug")
 
     tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]

@@ -157,6 +157,17 @@ def test_an_opening_that_cannot_be_read_is_kept_as_remembered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("event", "after", "fcv_pct"), [(E.ADOPT_FLOWING, S.FLOWING, 100.0), (E.ADOPT_ISOLATING, S.ISOLATING, 0.0)]
+)
+def test_a_rack_in_service_whose_opening_nobody_knows_is_given_all_of_its_flow_and_no_other(
+    event: Event, after: State, fcv_pct: float
+) -> None:
+    node = replace(standing(S.STARTUP), faults=frozenset({"everything lost"}))
+    node = replace(node, memory=replace(node.memory, fcv_pct=0.0))
+    assert entered(S.STARTUP, event, after, node).fcv_pct == pytest.approx(fcv_pct)
+
+
+@pytest.mark.parametrize(
     ("was", "readable", "latched"),
     [(S.FLOWING, True, True), (S.UNLOADING, True, True), (S.COOLDOWN, True, False), (None, False, True)],
 )

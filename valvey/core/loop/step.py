@@ -153,8 +153,7 @@ def _learned(view: LoopView, dt_s: float) -> LoopMemory:
     for name, row in limits.racks.items():
         before, seen = memory.learned.get(name), view.rack(name)
         flow, opening = view.flow_lpm(name), view.point(name, "ZT-101")
-        new = before is None or seen.at_s > before.at_s
-        if seen.state is not State.FLOWING or flow is None or opening is None or not new:
+        if seen.state is not State.FLOWING or flow is None or opening is None:
             continue
         if flow < LEAST_FLOW_FRACTION * row.flow_nominal_lpm or opening < LEAST_OPEN_PCT:
             continue

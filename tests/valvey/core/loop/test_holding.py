@@ -10,7 +10,7 @@ from valvey.core.chart import State
 from valvey.core.leasing import Act
 from valvey.core.loop.facts import LoopFactKind
 from valvey.core.loop.gate import STEP_FRACTION
-from valvey.core.loop.holding import HAND_S, follow
+from valvey.core.loop.holding import HAND_S, _more_asked_lpm, follow
 from valvey.core.loop.limits import Mode
 from valvey.core.loop.memory import Written
 from valvey.core.loop.model import series, valve_c
@@ -325,6 +325,17 @@ def test_somebody_who_changes_the_set_point_by_hand_has_the_last_word() -> None:
     assert set_point(loop, Mode.CONSTANT_FLOW) == pytest.approx(700.0, rel=0.02)
     assert loop.memory.hold is not None
     assert loop.memory.hold.anchor == pytest.approx(700.0)
+
+
+def test_what_a_worked_rack_asks_for_is_no_more_asked_by_the_neighbours() -> None:
+    loop = loop_in(Mode.CONSTANT_FLOW)
+    loop.put("r1", state=State.UNLOADING)
+    loop.run(1.0)
+    hold = loop.memory.hold
+    assert hold is not None
+    view = loop.view(memory=replace(loop.memory, asked={"r2": 150.0, "r3": 230.0}))
+    hold = replace(hold, asked={"r2": 200.0, "r3": 200.0, "r4": 200.0}, flows={"r1": 200.0, "r2": 200.0})
+    assert _more_asked_lpm(view, hold) == pytest.approx(30.0)  # r2 is worked on now; r4 is not heard
 
 
 @pytest.mark.parametrize(("after_s", "noticed"), [(HAND_S, 1), (HAND_S - 0.01, 0)])

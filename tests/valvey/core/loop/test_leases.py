@@ -101,6 +101,12 @@ def test_what_is_refused_holds_for_no_time(loop: PaperLoop) -> None:
     assert (reply.granted, reply.id, reply.ttl_s) == (False, None, 0.0)
 
 
+def test_only_a_renewal_is_adopted_and_no_new_ask_that_names_a_lease() -> None:
+    loop = PaperLoop()
+    assert not loop.say("r1", "drain", Act.ASK, "cdu1-4-2", epoch=4).granted
+    assert loop.memory.leases == {}
+
+
 def test_a_renewal_without_a_lease_is_not_adopted() -> None:
     assert not PaperLoop().say("r1", "drain", Act.RENEW, None).granted
 

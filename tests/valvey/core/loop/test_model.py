@@ -96,6 +96,9 @@ def test_a_valve_that_passes_less_than_its_branch_does_not_upset_the_learning() 
 def test_the_pumps_droop_is_learned_and_gives_the_capacity() -> None:
     droop = model.learn_droop(None, DEAD_KPA, 85.0, 210.0, 800.0, 0.2)
     assert droop == pytest.approx((DEAD_KPA * 0.85**2 - 210.0) / 800.0**2)
+    other = model.learn_droop(droop, DEAD_KPA, 100.0, 190.0, 700.0, 0.5)
+    target = (DEAD_KPA - 190.0) / 700.0**2
+    assert other - droop == pytest.approx((1.0 - exp(-0.5 / model.SMOOTH_S)) * (target - droop))
     one_pump = droop
     for _ in range(200):
         one_pump = model.learn_droop(one_pump, DEAD_KPA, 100.0, 190.0, 700.0, 0.2)
