@@ -18,9 +18,11 @@ async def test_a_task_that_loses_its_first_cancellation_is_cancelled_again() -> 
             await asyncio.Event().wait()
         await asyncio.Event().wait()
 
+    bug = asyncio.get_running_loop().create_future()
+    bug.set_exception(ValueError("a bug"))
+
     async def broken() -> None:
-        await settle()
-        raise ValueError("a bug")
+        await bug
 
     tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]
     await settle()
