@@ -44,9 +44,12 @@ class Samples:
         return self.racks[rack]["flow_supply_lpm"]
 
     def wish(self, rack: str) -> list[float]:
-        """Each flow against what the rack asked for then; against nothing (1) while nobody asks."""
-        pairs = zip(self.flow(rack), self.asked[rack], strict=True)
-        return [flow / asked if asked else 1.0 for flow, asked in pairs]
+        """Each flow against what the rack asked for then, or last while it asks for none; 1 until it has asked."""
+        out, last = [], None
+        for flow, asked in zip(self.flow(rack), self.asked[rack], strict=True):
+            last = asked or last
+            out.append(flow / last if last else 1.0)
+        return out
 
     def after(self, at_s: float) -> int:
         """Index of the first sample at or after a time."""

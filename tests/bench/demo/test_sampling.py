@@ -54,5 +54,5 @@ def test_samples_hold_the_flow_beside_what_the_rack_asked_for_then() -> None:
     samples.add(snapshot(3.0, 0.0), bus)
     assert samples.flow("r01") == [190.0, 190.0, 0.0]
     assert samples.asked["r01"] == [None, 200.0, None]
-    assert samples.wish("r01") == [1.0, 0.95, 1.0]
+    assert samples.wish("r01") == [1.0, 0.95, 0.0]
     assert (samples.after(1.5), samples.after(2.0), samples.after(9.0)) == (1, 1, 3)
