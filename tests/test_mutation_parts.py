@@ -174,6 +174,16 @@ def test_quick_tests_go_first_and_those_that_killed_near_by_before_them() -> Non
     assert orders.order(ONE, 0b110) == [1, 2]
 
 
+def test_a_file_that_imports_from_the_module_goes_before_a_quicker_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "test_1.py").write_text("from toy.limits import other\n", encoding="utf-8")
+    (tmp_path / "t" / "test_2.py").write_text("from toy.limit import doubled\n", encoding="utf-8")
+    assert flat(0.1, 0.2, 0.3).order(ONE, 0b111) == [2, 0, 1]
+
+
 def test_the_last_killer_goes_before_all() -> None:
     assert flat(0.1, 0.2, 9.0, hints={ONE.id: "t/test_2.py::test"}).order(ONE, 0b111) == [2, 0, 1]
 
